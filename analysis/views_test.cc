@@ -67,7 +67,7 @@ TEST_F(Views, ConvolutionsSayTheirLayouts) {
   ASSERT_TRUE(plain);
   EXPECT_TRUE(plain->has_plain_layouts() && !plain->transposed);
   EXPECT_EQ(plain->convolution.groups, 2);
-  EXPECT_EQ(plain->convolution.window.strides(), (std::vector<int64_t>{2, 1}));
+  EXPECT_EQ(plain->convolution.window.stride, (std::vector<int64_t>{2, 1}));
 
   const auto last =
       convolution_view(body("%x: Tensor[(1, 9, 9, 4), float32], %w: Tensor[(3, 3, 4, 8), float32]",

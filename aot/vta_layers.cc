@@ -29,6 +29,16 @@ Tensor constant_of(std::span<const uint8_t> bytes) {
   return out;
 }
 
+std::string_view bytes_of(const Tensor& t) {
+  return {static_cast<const char*>(t.data()), static_cast<size_t>(t.bytes())};
+}
+
+// What a layer's constant buffer holds.
+vta::Memory memory_of(size_t buffer) {
+  if (buffer == buffers::kMicroOps) return vta::Memory::kUop;
+  return buffer == buffers::kWeights ? vta::Memory::kWgt : vta::Memory::kAcc;
+}
+
 static_assert(vta::kInstructionBytes == 16, "support/vta_tables.cc says so");
 
 // Where `dram_base` begins in a LOAD or STORE.
@@ -109,10 +119,24 @@ VtaTables::VtaTables(const VtaLayers& vta) : vta_(vta) {
   for (size_t i = 0; i < vta.layers.size(); ++i) add(vta.layers[i], vta.streams[i]);
 }
 
-size_t VtaTables::add_buffer(Tensor contents) {
-  buffers_.push_back({.bytes = contents.bytes(), .contents = constants_.size()});
-  constants_.push_back(std::move(contents));
+size_t VtaTables::add_buffer(std::span<const uint8_t> contents) {
+  buffers_.push_back({.bytes = contents.size(), .contents = constants_.size()});
+  constants_.push_back(constant_of(contents));
   return buffers_.size() - 1;
+}
+
+size_t VtaTables::add_read_only(std::span<const uint8_t> contents, int log_element) {
+  const std::string_view bytes(reinterpret_cast<const char*>(contents.data()), contents.size());
+  const size_t hash = std::hash<std::string_view>()(bytes);
+  const auto [first, last] = read_only_.equal_range(hash);
+  for (auto at = first; at != last; ++at) {
+    const Buffer& other = buffers_[at->second];
+    if (other.log_element == log_element && bytes_of(constants_[*other.contents]) == bytes) return at->second;
+  }
+  const size_t buffer = add_buffer(contents);
+  buffers_[buffer].log_element = log_element;
+  read_only_.emplace(hash, buffer);
+  return buffer;
 }
 
 void VtaTables::add(const VtaLayer& layer, const std::vector<uint8_t>& stream) {
@@ -138,7 +162,7 @@ void VtaTables::add(const VtaLayer& layer, const std::vector<uint8_t>& stream) {
     if (k >= buffers::kSteps && code.operands[k - buffers::kSteps] == vta::OperandKind::kTensor) {
       places[k] = add_tensor(code.output);
     } else if (!code.contents[k].empty()) {
-      places[k] = static_cast<uint32_t>(add_buffer(constant_of(code.contents[k])));
+      places[k] = static_cast<uint32_t>(add_read_only(code.contents[k], params.log_dram_bytes(memory_of(k))));
     }
   }
   CHECK(tables.tensors.size() == 1 + layer.reads.size(), "a layer reads other tensors than its kernel");
@@ -154,7 +178,7 @@ void VtaTables::add(const VtaLayer& layer, const std::vector<uint8_t>& stream) {
     CHECK(!log || *log == here, "a buffer has elements of two sizes");
     log = here;
   }
-  tables.stream = add_buffer(constant_of(stream));
+  tables.stream = add_buffer(stream);
   buffers_.back().layer = tables_.size();
   stream_bytes_ = std::max<uint64_t>(stream_bytes_, stream.size());
   tables.buffers = constants_.size();

@@ -7,8 +7,10 @@
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "aot/device_library.h"
@@ -80,11 +82,14 @@ class VtaTables {
     size_t buffers = 0;                // a constant: for each instruction, which buffer it means
   };
   void add(const VtaLayer& layer, const std::vector<uint8_t>& stream);
-  size_t add_buffer(Tensor contents);
+  size_t add_buffer(std::span<const uint8_t> contents);
+  // Contents that only the VTA reads: equal ones of equal elements are in one buffer.
+  size_t add_read_only(std::span<const uint8_t> contents, int log_element);
 
   const VtaLayers& vta_;
   std::vector<Tensor> constants_;
   std::vector<Buffer> buffers_;
+  std::unordered_multimap<size_t, size_t> read_only_;  // those buffers by the hash of their contents
   std::vector<Tables> tables_;
   size_t shared_ = 0;
   uint64_t packed_bytes_ = 0, stream_bytes_ = 0;  // the most of a layer

@@ -222,6 +222,29 @@ TEST(VtaArtifact, ContextsOfOneModelRunAtOnce) {
   }
 }
 
+// The same layer twice, and one with other weights.
+TEST(VtaTables, EqualConstantsAreUploadedOnce) {
+  const vta::Layout layout = vta::testing::layout_of({});
+  const auto layers_of = [&](const std::vector<uint64_t>& seeds) {
+    VtaLayers out{layout};
+    Diagnostics d;
+    for (const uint64_t seed : seeds) {
+      const vta::LayerConstants constants = {random_bytes(kOut * kIn * 9, seed), {{}, {}, {}, {}}};
+      Result<vta::LayerCode> code = vta::compile_layer(convolution(), constants, layout, {}, d);
+      EXPECT_TRUE(code && out.add({.name = "conv", .code = std::move(*code), .reads = {0, 1}}, d));
+    }
+    return out;
+  };
+  const auto buffers = [&](const std::vector<uint64_t>& seeds) {
+    const VtaLayers layers = layers_of(seeds);
+    return VtaTables(layers).print([](size_t) { return 0; });
+  };
+  // A result and two inputs, which layers share, then micro-ops, weights and instructions.
+  EXPECT_NE(buffers({1}).find("kVtaBufferCount = 6,"), std::string::npos) << buffers({1});
+  EXPECT_NE(buffers({1, 1}).find("kVtaBufferCount = 7,"), std::string::npos) << buffers({1, 1});
+  EXPECT_NE(buffers({1, 2}).find("kVtaBufferCount = 8,"), std::string::npos) << buffers({1, 2});
+}
+
 // C: the header is one file that compiles by itself, in both languages.
 TEST(VtaArtifact, ItsHeaderHasTheDriver) {
   EXPECT_NE(plan_on_vta().sources.header.find("  layer 0: conv\n"), std::string::npos);

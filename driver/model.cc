@@ -71,6 +71,9 @@ Result<Model> load(const std::string& path, const LoadOptions& options, Diagnost
   Result<Reading> read = driver::read(path, options, diagnostics);
   Result<Module> checked = read ? typecheck::check(read->module, diagnostics) : Result<Module>(kReported);
   if (!checked) return kReported;
+  if (!checked->function(options.function) && options.may_lack_function &&
+      !(checked->functions().empty() && checked->kernels().empty() && checked->data_types().empty()))
+    return Model{.module = *checked, .function = "", .known = options.known, .files = read->files};
   if (!checked->function(options.function)) {
     const std::vector<std::string> all =
         names_of(checked->functions(), [](const auto& f) { return f.first.text(); });

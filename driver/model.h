@@ -19,7 +19,7 @@ namespace relay::driver {
 // A model that was read and type checked.
 struct Model {
   Module module;
-  std::string function = "main";
+  std::string function = "main";  // empty: it cannot run, see LoadOptions
   std::vector<std::string> input_names = {}, output_names = {};
   // Those of inputs and of what was fixed, in the model's order.
   std::vector<std::string> all_inputs = {};
@@ -37,6 +37,7 @@ struct Model {
 
 struct LoadOptions {
   std::string function = "main";        // the one that is run
+  bool may_lack_function = false;       // a module without it is a model that cannot run
   KnownInputs known = {};               // with the tensors of what is in files
   std::vector<std::string> files = {};  // that those were read from
   // A file or folder of inputs: an ONNX model that is refused because too little is known of its

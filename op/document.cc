@@ -5,7 +5,9 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "op/absent.h"
 #include "op/op_rules.inc"
+#include "op/readings.h"
 #include "op/registry.h"
 
 namespace relay::op {
@@ -106,6 +108,25 @@ std::string describe(const OpDef& op, std::string_view example) {
   return out;
 }
 
+// Names that texts of the established system have, and that are no operators here.
+std::string other_names() {
+  std::string out =
+      "\n## Names that are read as something else\n\nTexts that another compiler printed have them. A call "
+      "is read "
+      "as what it means on one device;\nattributes that have no meaning then may be there.\n\n"
+      "| a call | why | attributes |\n|---|---|---|\n";
+  for (const Reading& r : readings()) {
+    const std::string attrs = join(r.attrs, ", ", [](std::string_view a) { return cat("`", a, "`"); });
+    out += cat("| `", cell(r.means), "` | ", cell(r.doc), " | ", attrs, " |\n");
+  }
+  out +=
+      "\n## Names without an operator\n\nThey call the machinery of another implementation. A program that "
+      "has one "
+      "is refused, for this reason:\n\n| name | reason |\n|---|---|\n";
+  for (const Absent& a : absent_operators()) out += cat("| `", a.name, "` | ", cell(a.reason), " |\n");
+  return out;
+}
+
 }  // namespace
 
 const OpRule& rule_of(const OpDef& op) {
@@ -136,7 +157,7 @@ std::string markdown(const std::function<std::string_view(std::string_view)>& ex
                join(ops, " · ", [](const OpDef* op) { return cat("`", op->name, "`"); }), "\n");
     for (const OpDef* op : ops) out += "\n" + describe(*op, example_of(op->name));
   }
-  return out;
+  return out + other_names();
 }
 
 }  // namespace relay::op

@@ -176,9 +176,9 @@ class Blocker {
     const Expr weight = op::packed(b, op::kLayoutTransform, call.args[1],
                                    {{"src_layout", "OIHW"}, {"dst_layout", weights_.text()}});
     return op::call(b, depthwise ? op::kContribDepthwiseConv2dNCHWc : op::kContribConv2dNCHWc, {data, weight},
-                    {{"strides", c.window.strides()},
+                    {{"strides", c.window.stride},
                      {"padding", c.window.padding()},
-                     {"dilation", c.window.dilations()},
+                     {"dilation", c.window.dilation},
                      {"data_layout", as_it_is ? std::string("NCHW") : images_.text()},
                      {"kernel_layout", weights_.text()},
                      {"out_layout", images_.text()}});
@@ -193,8 +193,10 @@ class Blocker {
     const auto view = analysis::convolution_view(&call);
     if (!view || !view->has_plain_layouts() || view->convolution.groups != 1) return &call;
     const op::Window& window = view->convolution.window;
-    TransposedConvolution c{window.stride, window.before, {}, {}};
+    TransposedConvolution c{};
     for (size_t axis = 0; axis < 2; ++axis) {
+      c.stride[axis] = window.stride[axis];
+      c.padding[axis] = window.before[axis];
       // With holes between the windows most phases would be empty.
       if (window.stride[axis] > w->dims[2 + axis].value() || window.dilation[axis] != 1) return &call;
       c.data[axis] = x->dims[2 + axis].value();
@@ -242,7 +244,7 @@ class Blocker {
   int64_t best_tile(const op::Convolution& c, const TensorType& x, const Tensor& weight,
                     const TensorType& y) const {
     const std::vector<int64_t> one{1, 1};
-    if (c.window.strides() != one || c.window.dilations() != one) return 0;
+    if (c.window.stride != one || c.window.dilation != one) return 0;
     const Shape& w = weight.shape();
     if (w[2] != 3 || w[3] != 3 || has_empty_taps(weight)) return 0;
     const ConvolutionShape shape{x.dims[0].value(), w[0], x.dims[1].value(), 3, y.dims[2].value(),

@@ -6,7 +6,9 @@
 #include "ir/text/literal.h"
 #include "ir/text/names.h"
 #include "ir/text/printer.h"
+#include "op/absent.h"
 #include "op/operators.h"
+#include "op/readings.h"
 #include "op/registry.h"
 #include "pattern/text.h"
 
@@ -331,8 +333,15 @@ class Reader {
     if (const op::OpDef* def = only_ctor ? nullptr : op::find(name)) return op(*def);
     Diagnostic& d =
         diagnostics_.error(span, "unknown-operator", cat("there is no operator or constructor `", name, "`"));
+    const std::string_view why = op::why_absent(name);
     const std::vector<std::string> near = op::nearest(name, 1);
-    if (!near.empty()) d.note(cat("did you mean `", near.front(), "`?"));
+    if (const op::Reading* reading = op::find_reading(name)) {
+      d.note(cat("no program has it: `", reading->means, "`"));
+    } else if (!why.empty()) {
+      d.note(cat("there is none on purpose: ", why));
+    } else if (!near.empty()) {
+      d.note(cat("did you mean `", near.front(), "`?"));
+    }
     return std::nullopt;
   }
 

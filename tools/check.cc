@@ -45,12 +45,32 @@ void report_refused(const frontend::Interface& interface, const Session& s) {
   s.explain(text, j);
 }
 
+// Of a module without the function that engines run.
+void report_functions(const Module& module, const std::map<std::string, size_t>& calls, const Session& s) {
+  if (s.json) {
+    nlohmann::ordered_json j = {{"functions", nlohmann::ordered_json::object()}, {"operators", calls}};
+    for (const auto& [name, fn] : module.functions())
+      j["functions"][name.str()] = show(fn->type, kLongestType);
+    s.print_json(j);
+    return;
+  }
+  for (const auto& [name, fn] : module.functions())
+    s.print(
+        cat("function ", harmless(name.text(), ""), ": ", harmless(show(fn->type, kLongestType), ""), "\n"));
+  for (const auto& [name, count] : calls) s.print(fmt::format("{:6} {}\n", count, name));
+  s.say("relay: it has no @main; with --function, check says which engines take one of the others\n");
+}
+
 void report(const driver::Model& model, const Session& s) {
   std::map<std::string, size_t> calls;
   for (const auto& [name, fn] : model.module.functions()) {
     for (Expr e : post_order(fn)) {
       if (const op::OpDef* def = op::callee(e)) ++calls[def->name];
     }
+  }
+  if (model.function.empty()) {
+    report_functions(model.module, calls, s);
+    return;
   }
   const Fn& fn = model.entry();
   if (s.json) {
@@ -143,6 +163,7 @@ void add_check(Command app, Session& session) {
       check_artifact(sub, options->path, session);
       return;
     }
+    options->may_lack_function = !sub.given("--function");
     if (Result<driver::Model> model = load_model(*options, session)) report(*model, session);
   });
 }

@@ -133,8 +133,11 @@ void add_target_options(Command sub, TargetOptions& options) {
 }
 
 std::optional<driver::LoadOptions> load_options(const ModelOptions& o, Session& session) {
-  driver::LoadOptions out{
-      .function = o.function, .examples = o.examples, .runs = o.runs, .libraries = o.libraries};
+  driver::LoadOptions out{.function = o.function,
+                          .may_lack_function = o.may_lack_function,
+                          .examples = o.examples,
+                          .runs = o.runs,
+                          .libraries = o.libraries};
   Result<driver::InputValues> values = input_values(o, out.files, session);
   Result<driver::InputShapes> shapes = values ? input_shapes(o, session) : kReported;
   if (!shapes) return std::nullopt;

@@ -25,6 +25,7 @@ struct ModelOptions {
   std::vector<std::string> input_shapes;  // "x:[1,3,224,224]" or "x:1x3x224x224"; -1, ? and names are dynamic
   std::vector<std::string> fixed_inputs;  // "sr=16000" or "w=[1,2,3]": constants, and no inputs any more
   std::string function = "main";
+  bool may_lack_function = false;      // as in driver::LoadOptions
   bool runs = false;                   // its external kernels need their functions
   std::vector<std::string> libraries;  // that have them
   std::string examples = {};           // tensors of --inputs: their extents are those of the inputs

@@ -6,7 +6,9 @@
 
 #include "base/cat.h"
 #include "frontend/onnx/import.h"
+#include "op/absent.h"
 #include "op/document.h"
+#include "op/readings.h"
 #include "op/registry.h"
 #include "tools/operator_examples.h"
 #include "tools/options/options.h"
@@ -27,9 +29,27 @@ std::vector<std::string> lines(std::string_view text) {
   return out;
 }
 
+// A name that is no operator's, but whose calls are read as something else.
+void describe(const Session& s, const op::Reading& r) {
+  if (s.json) {
+    s.print_json({{"name", r.name}, {"doc", r.doc}, {"read_as", r.means}});
+    return;
+  }
+  std::string out =
+      cat(r.name, ": is no operator; a call is read as something else.\n\n  ", r.means, "\n\n", r.doc, "\n");
+  if (!r.attrs.empty()) out += cat("\n  attributes without a meaning here: ", join(r.attrs, ", "), "\n");
+  s.print(out);
+}
+
 bool describe(Session& s, const std::string& name) {
   const op::OpDef* op = op::find(name);
+  if (const op::Reading* reading = op ? nullptr : op::find_reading(name)) {
+    describe(s, *reading);
+    return true;
+  }
   if (!op) {
+    if (const std::string_view why = op::why_absent(name); !why.empty())
+      return s.fail(kUsage, cat("there is no operator `", name, "` on purpose: ", why));
     const std::vector<std::string> close = op::nearest(name);
     return s.fail(kUsage, cat("there is no operator `", name, "`",
                               close.empty() ? "" : cat("; did you mean ", join(close, " or "), "?"),

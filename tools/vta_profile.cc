@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
-#include "base/escape.h"
+#include "tools/log_plot.h"
 #include "tools/vta_layers.h"
 #include "vta/sim/cycles.h"
 
@@ -34,73 +33,6 @@ nlohmann::ordered_json json_of(const VtaProfileRow& r) {
           {"bytes", r.bytes},        {"gemm_bound", r.gemm_bound},
           {"bus_bound", r.bus_bound}};
 }
-
-// A plot with logarithmic axes from powers of ten to powers of ten.
-class LogPlot {
- public:
-  LogPlot(double x_least, double x_most, double y_least, double y_most)
-      : x0_(std::floor(std::log10(x_least))),
-        x1_(std::max(x0_ + 1, std::ceil(std::log10(x_most)))),
-        y0_(std::floor(std::log10(y_least))),
-        y1_(std::max(y0_ + 1, std::ceil(std::log10(y_most)))) {}
-
-  double x_least() const { return std::pow(10, x0_); }
-  double x_most() const { return std::pow(10, x1_); }
-  double y_least() const { return std::pow(10, y0_); }
-
-  void line(double xa, double ya, double xb, double yb) {
-    body_ += fmt::format(
-        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#c33\" "
-        "stroke-width=\"2\"/>\n",
-        x(xa), y(ya), x(xb), y(yb));
-  }
-  void point(double px, double py, const std::string& label, const std::string& title) {
-    body_ += fmt::format(
-        "<circle cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"4\" fill=\"#25a\"><title>{2}</title></circle>\n"
-        "<text x=\"{3:.1f}\" y=\"{4:.1f}\">{5}</text>\n",
-        x(px), y(py), title, x(px) + 6, y(py) - 5, label);
-  }
-  std::string svg(const std::string& x_title, const std::string& y_title) const {
-    std::string out = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-        "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n",
-        kWidth, kHeight);
-    for (double e = x0_; e <= x1_; ++e) {
-      const double at = x(std::pow(10, e));
-      out += fmt::format(
-          "<line x1=\"{0:.1f}\" y1=\"{1}\" x2=\"{0:.1f}\" y2=\"{2}\" stroke=\"#ddd\"/>\n"
-          "<text x=\"{0:.1f}\" y=\"{3}\" text-anchor=\"middle\">{4:g}</text>\n",
-          at, kTop, kHeight - kBottom, kHeight - kBottom + 16, std::pow(10, e));
-    }
-    for (double e = y0_; e <= y1_; ++e) {
-      const double at = y(std::pow(10, e));
-      out += fmt::format(
-          "<line x1=\"{1}\" y1=\"{0:.1f}\" x2=\"{2}\" y2=\"{0:.1f}\" stroke=\"#ddd\"/>\n"
-          "<text x=\"{3}\" y=\"{0:.1f}\" text-anchor=\"end\">{4:g}</text>\n",
-          at, kLeft, kWidth - kRight, kLeft - 6, std::pow(10, e));
-    }
-    out += body_;
-    out += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", kWidth / 2, kHeight - 8,
-                       x_title);
-    out += fmt::format(
-        "<text x=\"14\" y=\"{0}\" text-anchor=\"middle\" transform=\"rotate(-90 14 {0})\">{1}</text>\n",
-        kHeight / 2, y_title);
-    return out + "</svg>\n";
-  }
-
- private:
-  static constexpr int kWidth = 720, kHeight = 440, kLeft = 64, kRight = 24, kTop = 20, kBottom = 48;
-
-  double x(double value) const {
-    return kLeft + (std::log10(value) - x0_) / (x1_ - x0_) * (kWidth - kLeft - kRight);
-  }
-  double y(double value) const {
-    return kHeight - kBottom - (std::log10(value) - y0_) / (y1_ - y0_) * (kHeight - kTop - kBottom);
-  }
-
-  double x0_, x1_, y0_, y1_;  // exponents
-  std::string body_;
-};
 
 }  // namespace
 
@@ -184,7 +116,7 @@ std::string VtaProfile::plot() const {
   for (size_t i = 0; i < rows_.size(); ++i) {
     if (!points[i]) continue;
     const std::string& name = rows_[i].name;
-    plot.point(points[i]->x, points[i]->y, html_text(name.substr(0, name.find(':'))), html_text(name));
+    plot.point(points[i]->x, points[i]->y, name.substr(0, name.find(':')), name);
   }
   return plot.svg("products per byte", "products per cycle");
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "vta/compile/compile.h"
 #include "vta/compile/pack.h"
 #include "vta/compile/testing.h"
@@ -10,11 +12,12 @@
 namespace relay::vta {
 namespace {
 
-// Every byte once: of weights, of the result, and of the rows of the input that are needed.
+// Every byte once: of weights, of the result, and of the pixels of the input that are needed.
 int64_t least_bytes(const Layer& layer, const Params& params) {
   const BlockedLayer blocked = in_blocks(layer, params);
   TensorShape input = input_shape(layer);
   input.rows = blocked.rows.size;
+  input.columns = std::min(input.columns, output_shape(layer).columns * layer.columns.window);
   return packed_bytes(input, params) + packed_bytes(output_shape(layer), params) +
          blocked.weights * params.dram_bytes(Memory::kWgt);
 }
@@ -29,8 +32,8 @@ uint64_t moved(const Cycles& cycles) {
 
 int measure_layers() {
   const Layout layout = testing::layout_of({});
-  fmt::print("{:<4} {:>9} {:>9} {:>9} {:>6} {:>6} {:>10} {:>10}  {}\n", "", "products", "1 thread",
-             "2 threads", "util 1", "util 2", "bytes", "least", "schedule");
+  fmt::print("{:<4} {:>9} {:>9} {:>9} {:>6} {:>6} {:>10} {:>10} {:>10}  {}\n", "", "products", "1 thread",
+             "2 threads", "util 1", "util 2", "bytes", "least", "published", "schedule");
   uint64_t products = 0, total = 0;
   for (const testing::NamedLayer& l : testing::resnet18_layers()) {
     LayerConstants constants;
@@ -48,9 +51,10 @@ int measure_layers() {
       schedule = text_of(code->schedule);
     }
     products += cycles[1].gemm, total += cycles[1].total;
-    fmt::print("{:<4} {:>9} {:>9} {:>9} {:>5.1f}% {:>5.1f}% {:>10} {:>10}  {}\n", l.name, cycles[1].gemm,
-               cycles[0].total, cycles[1].total, cycles[0].utilisation() * 100, cycles[1].utilisation() * 100,
-               moved(cycles[1]), least_bytes(l.layer, layout.params()), schedule);
+    fmt::print("{:<4} {:>9} {:>9} {:>9} {:>5.1f}% {:>5.1f}% {:>10} {:>10} {:>10}  {}\n", l.name,
+               cycles[1].gemm, cycles[0].total, cycles[1].total, cycles[0].utilisation() * 100,
+               cycles[1].utilisation() * 100, moved(cycles[1]), least_bytes(l.layer, layout.params()),
+               testing::published_bytes(l), schedule);
   }
   fmt::print("all  {:>9} {:>19} {:>12.1f}%\n", products, total,
              100.0 * static_cast<double>(products) / static_cast<double>(total));

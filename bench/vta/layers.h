@@ -4,7 +4,8 @@
 namespace relay::vta {
 
 // Prints a table of layers C2 to C11 of ResNet-18: cycles with one and two virtual threads,
-// utilisation, and bytes. Returns the exit status.
+// utilisation, and bytes beside those that any schedule moves and those of published schedules.
+// Returns the exit status.
 int measure_layers();
 
 }  // namespace relay::vta

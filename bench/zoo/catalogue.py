@@ -13,7 +13,7 @@ from .gpt2 import gpt2_decode_p128, gpt2_prefill_128
 from .graph import Graph
 from .lenet import lenet
 from .mlp import mlp
-from .mobilenet import mobilenet_v1, mobilenet_v2
+from .mobilenet import mobilenet_g, mobilenet_v1, mobilenet_v2
 from .operators import (
     convolution,
     op_attention_12x512,
@@ -24,7 +24,7 @@ from .operators import (
     op_softmax_12x128x128,
 )
 from .recurrent import recurrent
-from .resnet import resnet18, resnet50
+from .resnet import resnet18, resnet34, resnet50
 from .squeezenet import squeezenet1_1
 from .vgg import vgg16
 
@@ -34,7 +34,7 @@ class Network:
     """One model of the zoo.
 
     `published` is its number of parameters as common libraries state it, or for networks that they do not hold (DQN,
-    DCGAN, LeNet) as it follows by hand from the published layers.
+    DCGAN, LeNet, MobileNet-G) as it follows by hand from the published layers.
     """
 
     name: str
@@ -52,9 +52,11 @@ NETWORKS: dict[str, Network] = {
     network.name: network
     for network in (
         Network("resnet18", resnet18, 11_689_512),
+        Network("resnet34", resnet34, 21_797_672),
         Network("resnet50", resnet50, 25_557_032),
         Network("mobilenet_v1", mobilenet_v1, 4_231_976),
         Network("mobilenet_v2", mobilenet_v2, 3_504_872),
+        Network("mobilenet_g", mobilenet_g, 4_901_576),
         Network("vgg16", vgg16, 138_357_544),
         Network("squeezenet1_1", squeezenet1_1, 1_235_496),
         Network("densenet121", densenet121, 7_978_856),

@@ -1,4 +1,9 @@
-"""MobileNet v1 (Howard et al., 2017) and v2 (Sandler et al., 2018), width 1.0."""
+"""MobileNet v1 (Howard et al., 2017) and v2 (Sandler et al., 2018), width 1.0, and MobileNet-G.
+
+MobileNet-G is v1 for the accelerator VTA (Moreau et al., "A Hardware-Software Blueprint for Flexible Deep Learning
+Specialization", 2019): groups of 16 channels, its block, take the place of single ones. The shapes are those of the
+workloads D1 to D9 in the benchmark of grouped convolutions that Apache TVM has for VTA.
+"""
 
 from . import layers as nn
 from .graph import Graph, Value
@@ -16,15 +21,28 @@ INVERTED = (
 )  # fmt: skip
 
 
+GROUP = 16  # channels of a group in MobileNet-G
+
+
 def mobilenet_v1(g: Graph) -> None:
     """Depthwise 3x3 and pointwise 1x1 convolutions in turn."""
+    separable(g, 1)
+
+
+def mobilenet_g(g: Graph) -> None:
+    """The same with groups of channels."""
+    separable(g, GROUP)
+
+
+def separable(g: Graph, group: int) -> None:
+    """3x3 convolutions of `group` channels each, and 1x1 convolutions of all, in turn."""
     x = g.input("input", (1, 3, 224, 224))
     with g.scope("stem"):
         x = nn.relu(g, nn.batch_norm(g, nn.conv(g, x, 32, 3, stride=2, padding=1)))
     for index, (channels, stride) in enumerate(SEPARABLE):
         with g.scope(f"separable{index}"):
-            depthwise = nn.conv(g, x, x.channels, 3, stride=stride, padding=1, groups=x.channels)
-            x = nn.relu(g, nn.batch_norm(g, depthwise))
+            grouped = nn.conv(g, x, x.channels, 3, stride=stride, padding=1, groups=x.channels // group)
+            x = nn.relu(g, nn.batch_norm(g, grouped))
             x = nn.relu(g, nn.batch_norm(g, nn.conv(g, x, channels, 1)))
     classify(g, x)
 

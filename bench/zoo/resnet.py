@@ -11,6 +11,11 @@ def resnet18(g: Graph) -> None:
     resnet(g, (2, 2, 2, 2), bottleneck=False)
 
 
+def resnet34(g: Graph) -> None:
+    """Three, four, six and three basic blocks."""
+    resnet(g, (3, 4, 6, 3), bottleneck=False)
+
+
 def resnet50(g: Graph) -> None:
     """Three, four, six and three bottlenecks."""
     resnet(g, (3, 4, 6, 3), bottleneck=True)

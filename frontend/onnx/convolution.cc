@@ -1,5 +1,6 @@
 // Conv, ConvTranspose and their relatives on integers.
 #include "base/cat.h"
+#include "frontend/onnx/quantised.h"
 #include "frontend/onnx/window.h"
 
 namespace relay::frontend {
@@ -19,9 +20,9 @@ std::vector<int64_t> kernel_of(Node& n, size_t i) {
   return out;
 }
 
-Window window_of(Node& n) {
-  Window w = read_window(n, n.rank(0), kernel_of(n, 1));
-  n.require(n.rank(1) == n.rank(0), "its weight has another number of dimensions than its input");
+Window window_of(Node& n, size_t weight = 1) {
+  Window w = read_window(n, n.rank(0), kernel_of(n, weight));
+  n.require(n.rank(weight) == n.rank(0), "its weight has another number of dimensions than its input");
   return w;
 }
 
@@ -38,10 +39,12 @@ int64_t groups_of(Node& n) {
   return groups;
 }
 
-Expr convolve(Node& n, Expr x, Expr weight, Window& w, const std::vector<AttrArg>& more) {
+// A convolution of the data and the weight, which come first; it may take more arguments.
+Expr convolve(Node& n, const OpDef& op, std::vector<Expr> args, Window& w,
+              const std::vector<AttrArg>& more = {}) {
   const std::string form = n.text("auto_pad", "NOTSET");
-  if (w.begin.empty()) pad_to_same(n, w, n.tensor(0), form == "SAME_UPPER");
-  const Dim channels = type_of(weight).dims[0];
+  if (w.begin.empty()) pad_to_same(n, w, type_of(args[0]), form == "SAME_UPPER");
+  const Dim channels = type_of(args[1]).dims[0];
   std::vector<AttrArg> attrs{{"strides", w.both(w.strides, 1)},
                              {"padding", w.padding()},
                              {"dilation", w.both(w.dilations, 1)},
@@ -49,12 +52,13 @@ Expr convolve(Node& n, Expr x, Expr weight, Window& w, const std::vector<AttrArg
                              {"kernel_size", w.both(w.kernel, 1)}};
   if (channels.is_const()) attrs.push_back({"channels", channels.value()});
   attrs.insert(attrs.end(), more.begin(), more.end());
-  return n.call(kConv2d, {as_image(n, x, w), as_image(n, weight, w)}, attrs);
+  for (const size_t i : {0, 1}) args[i] = as_image(n, args[i], w);
+  return n.call(op, args, attrs);
 }
 
 Results convolution(Node& n) {
   Window w = window_of(n);
-  const Expr y = convolve(n, n.input(0), n.input(1), w, {});
+  const Expr y = convolve(n, w.over(kConv2d, kConv3d), {n.input(0), n.input(1)}, w);
   return {as_line(n, with_bias(n, y, 2), w)};
 }
 
@@ -72,7 +76,39 @@ Expr without_zero_point(Node& n, size_t value, size_t zero_point, bool per_chann
 Results convolution_of_integers(Node& n) {
   Window w = window_of(n);
   const Expr x = without_zero_point(n, 0, 2, false), weight = without_zero_point(n, 1, 3, true);
-  return {as_line(n, convolve(n, x, weight, w, {{"out_dtype", kInt32}}), w)};
+  return {as_line(n, convolve(n, w.over(kConv2d, kConv3d), {x, weight}, w, {{"out_dtype", kInt32}}), w)};
+}
+
+// The axes of an image in another order: channels from the end to behind the batch, or back.
+Expr with_channels(Node& n, Expr x, bool to_front) {
+  const auto rank = static_cast<int64_t>(type_of(x).rank());
+  n.require(rank >= 3, "its input needs batch, channels and at least one more axis");
+  std::vector<int64_t> order{0};
+  if (to_front) order.push_back(rank - 1);
+  for (int64_t axis = to_front ? 1 : 2; axis < (to_front ? rank - 1 : rank); ++axis) order.push_back(axis);
+  if (!to_front) order.push_back(1);
+  return n.transpose(x, order);
+}
+
+// A convolution of integers with scales and zero points, of which the weight's may go along the
+// output channels. The bias has the scale of the sums.
+Results quantised_convolution(Node& n) {
+  const bool last = n.integer("channels_last", 0) != 0;
+  const Expr x = last ? with_channels(n, n.input(0), true) : n.input(0);
+  Window w = window_of(n, 3);
+  if (w.axes == 3) n.unsupported("its images have three axes", "quantise with QDQ nodes around Conv");
+  const Expr x_scale = parameter_at(n, 1), w_scale = parameter_at(n, 4);
+  n.require(type_of(x_scale).rank() == 0, "its input must have one scale");
+  Expr sums = convolve(
+      n, kQnnConv2d,
+      {x, n.input(3), zero_point_at(n, 2, x_scale), zero_point_at(n, 5, w_scale), x_scale, w_scale}, w);
+  sums = as_line(n, with_bias(n, sums, 8), w);
+  Expr scale = n.call(kMultiply, {x_scale, w_scale});
+  if (type_of(scale).rank() == 1)
+    scale = n.expand_dims(scale, 1, static_cast<int64_t>(type_of(sums).rank()) - 2);
+  const Expr real = n.call(kMultiply, {n.cast(sums, kFloat32), scale});
+  const Expr y = quantised(n, real, 6, n.dtype(7));
+  return {last ? with_channels(n, y, false) : y};
 }
 
 // A transposed convolution makes (in - 1) * stride + reach + output_padding elements, of which the
@@ -130,14 +166,39 @@ Results transposed_convolution(Node& n) {
     n.require(channels.is_const(), "its attribute `group` is out of range");
     attrs.push_back({"channels", channels.value()});
   }
-  const Expr y = n.call(kConv2dTranspose, {as_image(n, n.input(0), w), as_image(n, n.input(1), w)}, attrs);
+  const OpDef& op = w.over(kConv2dTranspose, kConv3dTranspose);
+  const Expr y = n.call(op, {as_image(n, n.input(0), w), as_image(n, n.input(1), w)}, attrs);
   return {as_line(n, with_bias(n, y, 2), w)};
+}
+
+// The offsets are input 2. What lies beyond the edge of an image is 0, also between it and a pixel.
+Results deformable_convolution(Node& n) {
+  n.require(n.rank(0) >= 3, "its input needs batch, channels and spatial axes");
+  if (n.rank(0) != 4) n.unsupported(cat("it has ", n.rank(0) - 2, " spatial axes; two are supported"));
+  if (n.has(4)) n.unsupported("its mask is not supported");
+  const Window w = window_of(n);
+  n.require(!w.begin.empty(), "its attribute `auto_pad` does not exist");
+  const int64_t offset_groups = n.integer("offset_group", 1);
+  n.require(offset_groups >= 1 && offset_groups < (1 << 24), "its attribute `offset_group` is out of range");
+  n.require(n.rank(2) == 4, "its offset must have four dimensions");
+  const Expr y = n.call(kDeformableConv2d, {n.input(0), n.input(2), n.input(1)},
+                        {{"strides", w.strides},
+                         {"padding", w.padding()},
+                         {"dilation", w.dilations},
+                         {"groups", groups_of(n)},
+                         {"kernel_size", w.kernel},
+                         {"deformable_groups", offset_groups},
+                         {"zero_border", true}});
+  return {with_bias(n, y, 3)};
 }
 
 constexpr Row kRows[] = {
     {"Conv", 1, convolution},
     {"ConvInteger", 10, convolution_of_integers},
     {"ConvTranspose", 1, transposed_convolution},
+    {"DeformConv", 19, deformable_convolution},
+    {"QLinearConv", 10, quantised_convolution},
+    {"com.microsoft.QLinearConv", 1, quantised_convolution},
 };
 
 }  // namespace

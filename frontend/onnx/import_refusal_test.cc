@@ -94,11 +94,27 @@ TEST(Import, RefusesWhatIsNotSupported) {
   expect_refused(TestModel().input("x", {1}, ::onnx::TensorProto::STRING).output("x"),
                  ImportFailure::kUnsupported, "type STRING");
   expect_refused(TestModel()
-                     .input("x", {1, 1, 4, 4, 4})
-                     .floats("w", {1, 1, 3, 3, 3})
+                     .input("x", {1, 1, 4, 4, 4, 4})
+                     .floats("w", {1, 1, 3, 3, 3, 3})
                      .node("Conv", {"x", "w"}, {"y"})
                      .output("y"),
-                 ImportFailure::kUnsupported, "3 spatial axes");
+                 ImportFailure::kUnsupported, "4 spatial axes");
+  expect_refused(TestModel(19)
+                     .input("x", {1, 1, 4, 4})
+                     .floats("w", {1, 1, 1, 1})
+                     .input("o", {1, 2, 4, 4})
+                     .floats("b", {1})
+                     .input("m", {1, 1, 4, 4})
+                     .node("DeformConv", {"x", "w", "o", "b", "m"}, {"y"})
+                     .output("y"),
+                 ImportFailure::kUnsupported, "mask");
+  expect_refused(TestModel(19)
+                     .input("x", {1, 1, 4})
+                     .floats("w", {1, 1, 1})
+                     .input("o", {1, 1, 4})
+                     .node("DeformConv", {"x", "w", "o"}, {"y"})
+                     .output("y"),
+                 ImportFailure::kUnsupported, "1 spatial axes; two are supported");
   expect_refused(TestModel()
                      .input("x", {1, 1, 4, 4})
                      .node("MaxPool", {"x"}, {"y", "i"})

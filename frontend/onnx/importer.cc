@@ -216,10 +216,9 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
   while (!inputs.empty() && !inputs.back()) inputs.pop_back();
 
   const int64_t opset = opset_of(proto);
-  const bool own = proto.domain().empty() || proto.domain() == "ai.onnx";
-  const Row* row = own ? find_row(proto.op_type(), opset) : nullptr;
+  const Row* row = find_row(full_name(proto), opset);
   std::optional<std::vector<Operand>> results;
-  if (!failed && (row || (own && is_control_flow(proto.op_type())))) {
+  if (!failed && (row || is_control_flow(full_name(proto)))) {
     Node node(*this, proto, opset, inputs);
     try {
       results = row ? results_of(node, *row) : convert_control_flow(node);

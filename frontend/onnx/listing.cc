@@ -28,8 +28,7 @@ std::string names_of(const google::protobuf::RepeatedPtrField<std::string>& name
 // Conv "conv1" opset 8 (data, weight) -> (out)
 std::string line_of(const ::onnx::NodeProto& node, int64_t opset) {
   std::string out;
-  if (!node.domain().empty() && node.domain() != "ai.onnx") out += cat(printable(node.domain()), ".");
-  out += printable(node.op_type());
+  out += printable(full_name(node));
   if (!node.name().empty()) out += cat(" \"", printable(node.name()), "\"");
   return out + cat(" opset ", opset, " (", names_of(node.input()), ") -> (", names_of(node.output()), ")");
 }
@@ -48,20 +47,21 @@ std::map<std::string, int32_t> dtypes_of(const ::onnx::GraphProto& graph) {
 
 // What the user can do about an operator that is not there.
 std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
-  const bool own = node.domain().empty() || node.domain() == "ai.onnx";
-  if (!own) {
+  const std::string name = full_name(node);
+  std::vector<std::string> since;
+  for (const Row& row : all_rows()) {
+    if (row.name == name) since.push_back(cat(row.since));
+  }
+  if (!since.empty())
+    return cat("`", name, "` is supported from version ", since.front(), " of the operator set on");
+  if (!is_of_onnx(node)) {
     if (find_row(node.op_type(), opset ? opset : 21)) {
       return cat("ONNX's own `", printable(node.op_type()), "` is supported; the one of `",
                  printable(node.domain()), "` is not");
     }
-    return "operators outside ONNX's own domain are not supported; export the model without them";
+    return "outside ONNX's own domain few operators are supported: `relay ops --onnx` lists all; export the "
+           "model without others";
   }
-  std::vector<std::string> since;
-  for (const Row& row : all_rows()) {
-    if (row.name == node.op_type()) since.push_back(cat(row.since));
-  }
-  if (!since.empty())
-    return cat("`", node.op_type(), "` is supported from version ", since.front(), " of the operator set on");
   // Names that look like it: the most letters in common at the start come first.
   std::vector<std::pair<size_t, std::string>> alike;
   for (const Row& row : all_rows()) {
@@ -151,8 +151,7 @@ bool Importer::list_nodes() {
     const ::onnx::NodeProto& node = *line.node;
     const Span span{file, line.begin, line.end};
     spans_.emplace(&node, span);
-    const bool own = node.domain().empty() || node.domain() == "ai.onnx";
-    if (own && (is_control_flow(node.op_type()) || find_row(node.op_type(), opset_of(node)))) continue;
+    if (is_control_flow(full_name(node)) || find_row(full_name(node), opset_of(node))) continue;
     ok = false;
     auto [known, fresh] = dtypes.try_emplace(line.graph);
     if (fresh) known->second = dtypes_of(*line.graph);
@@ -164,8 +163,7 @@ bool Importer::list_nodes() {
     }
     Diagnostic& d =
         diagnostics_.error(span, "unsupported-operator",
-                           cat("operator `", own ? "" : cat(printable(node.domain()), "."),
-                               printable(node.op_type()), "` of version ", opset_of(node),
+                           cat("operator `", printable(full_name(node)), "` of version ", opset_of(node),
                                node.name().empty() ? "" : cat(" (node `", printable(node.name()), "`)"),
                                kinds.empty() ? "" : cat(" on ", kinds), " is not supported"));
     // A remedy is looked for only where it will be read.

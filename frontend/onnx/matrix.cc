@@ -1,6 +1,6 @@
 // Matrix products.
 #include "base/cat.h"
-#include "frontend/onnx/node.h"
+#include "frontend/onnx/quantised.h"
 
 namespace relay::frontend {
 namespace {
@@ -74,14 +74,14 @@ Expr by_line(Node& n, Expr parameter, bool rows) {
   return dims.size() == 1 && rows && dims[0] != Dim(1) ? n.expand_dims(parameter, 1) : parameter;
 }
 
-Expr without_zero_point(Node& n, size_t value, size_t zero_point, bool rows) {
-  const Expr x = n.cast(n.input(value), kInt32);
+Expr without_zero_point(Node& n, Expr value, size_t zero_point, bool rows) {
+  const Expr x = n.cast(value, kInt32);
   if (!n.has(zero_point)) return x;
   return n.call(kSubtract, {x, by_line(n, n.cast(n.input(zero_point), kInt32), rows)});
 }
 
 Results matrix_product_of_integers(Node& n) {
-  const Expr a = without_zero_point(n, 0, 2, true), b = without_zero_point(n, 1, 3, false);
+  const Expr a = without_zero_point(n, n.input(0), 2, true), b = without_zero_point(n, n.input(1), 3, false);
   return {multiply_matrices(n, a, b, {{"out_dtype", kInt32}})};
 }
 
@@ -90,20 +90,64 @@ Expr as_scalar(Node& n, Expr e) {
   return type_of(e).rank() > 0 && product(dims_of(e)) == Dim(1) ? n.reshape(e, {}) : e;
 }
 
+// What sums of products of integers stand for, with the scales of both factors.
+Expr real_sums(Node& n, Expr sums, Expr a_scale, Expr b_scale) {
+  const auto scale = [&](Expr e, bool rows) { return by_line(n, n.cast(e, kFloat32), rows); };
+  const Expr scales = as_scalar(n, n.call(kMultiply, {scale(a_scale, true), scale(b_scale, false)}));
+  const Expr real = n.call(kMultiply, {n.cast(sums, kFloat32), scales});
+  if (dims_of(real) != dims_of(sums)) n.unsupported("its scales give the product another shape");
+  return real;
+}
+
+// Real numbers as integers, with the scale at an input and the zero point behind it.
+Expr quantised_result(Node& n, Expr real, size_t scale) {
+  const Expr step = as_scalar(n, n.cast(n.input(scale), kFloat32)),
+             zero = as_scalar(n, n.cast(n.input(scale + 1), kInt32));
+  if (type_of(step).rank() > 0 || type_of(zero).rank() > 0)
+    n.unsupported("its result must have one scale and one zero point");
+  return n.call(kQnnQuantize, {real, step, zero}, {{"axis", int64_t{-1}}, {"out_dtype", n.dtype(scale + 1)}});
+}
+
 // The product of integers, each of which stands for scale * (integer - zero point), as such
 // integers.
 Results quantised_matrix_product(Node& n) {
-  const Expr a = without_zero_point(n, 0, 2, true), b = without_zero_point(n, 3, 5, false);
+  const Expr a = without_zero_point(n, n.input(0), 2, true), b = without_zero_point(n, n.input(3), 5, false);
   const Expr sums = multiply_matrices(n, a, b, {{"out_dtype", kInt32}});
-  const auto scale = [&](size_t i, bool rows) { return by_line(n, n.cast(n.input(i), kFloat32), rows); };
-  const Expr scales = as_scalar(n, n.call(kMultiply, {scale(1, true), scale(4, false)}));
-  const Expr real = n.call(kMultiply, {n.cast(sums, kFloat32), scales});
-  if (dims_of(real) != dims_of(sums)) n.unsupported("its scales give the product another shape");
-  const Expr step = as_scalar(n, n.cast(n.input(6), kFloat32)),
-             zero = as_scalar(n, n.cast(n.input(7), kInt32));
-  if (type_of(step).rank() > 0 || type_of(zero).rank() > 0)
-    n.unsupported("its result must have one scale and one zero point");
-  return {n.call(kQnnQuantize, {real, step, zero}, {{"axis", int64_t{-1}}, {"out_dtype", n.dtype(7)}})};
+  return {quantised_result(n, real_sums(n, sums, n.input(1), n.input(4)), 6)};
+}
+
+Expr with_bias(Node& n, Expr y, size_t i) { return n.has(i) ? n.call(kAdd, {y, n.input(i)}) : y; }
+
+// The product of such integers as real numbers.
+Results real_matrix_product_of_integers(Node& n) {
+  const Expr a = without_zero_point(n, n.input(0), 4, true), b = without_zero_point(n, n.input(1), 5, false);
+  const Expr sums = multiply_matrices(n, a, b, {{"out_dtype", kInt32}});
+  return {with_bias(n, real_sums(n, sums, n.input(2), n.input(3)), 6)};
+}
+
+// The same, but the first factor has real numbers, of which integers are made first.
+Results dynamically_quantised_matrix_product(Node& n) {
+  n.require(n.dtype(0) == kFloat32, "its input must be float32");
+  const DynamicallyQuantised q = quantised_dynamically(n, n.input(0));
+  const Expr a = n.call(kSubtract, {n.cast(q.integers, kInt32), n.cast(q.zero_point, kInt32)});
+  const Expr b = without_zero_point(n, n.input(1), 3, false);
+  const Expr sums = multiply_matrices(n, a, b, {{"out_dtype", kInt32}});
+  return {with_bias(n, real_sums(n, sums, q.scale, n.input(2)), 4)};
+}
+
+// alpha * a * b + c of such integers, where c has the scale of the product.
+Results quantised_gemm(Node& n) {
+  n.require(n.rank(0) == 2 && n.rank(3) == 2, "its factors must be matrices");
+  const auto factor = [&](size_t i, std::string_view transposed) {
+    return n.integer(transposed, 0) != 0 ? n.transpose(n.input(i), {1, 0}) : n.input(i);
+  };
+  const Expr a = without_zero_point(n, factor(0, "transA"), 2, true),
+             b = without_zero_point(n, factor(3, "transB"), 5, false);
+  const Expr sums = with_bias(n, n.call(kMatmul, {a, b}, {{"out_dtype", kInt32}}), 6);
+  const double alpha = n.real("alpha", 1);
+  Expr real = real_sums(n, sums, n.input(1), n.input(4));
+  if (alpha != 1) real = n.call(kMultiply, {real, n.scalar(kFloat32, alpha)});
+  return {n.has(7) ? quantised_result(n, real, 7) : real};
 }
 
 // alpha * a * b + beta * c
@@ -123,11 +167,19 @@ Results gemm(Node& n) {
   return {y};
 }
 
+Results einsum(Node& n) {
+  return {n.call(kEinsum, {n.builder().tuple(n.all_inputs())}, {{"equation", n.text("equation", "")}})};
+}
+
 constexpr Row kRows[] = {
+    {"Einsum", 12, einsum},
     {"Gemm", 7, gemm},
     {"MatMul", 1, matrix_product},
     {"MatMulInteger", 10, matrix_product_of_integers},
     {"QLinearMatMul", 10, quantised_matrix_product},
+    {"com.microsoft.DynamicQuantizeMatMul", 1, dynamically_quantised_matrix_product},
+    {"com.microsoft.MatMulIntegerToFloat", 1, real_matrix_product_of_integers},
+    {"com.microsoft.QGemm", 1, quantised_gemm},
 };
 
 }  // namespace

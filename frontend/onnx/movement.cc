@@ -192,34 +192,33 @@ Results pad(Node& n) {
 Results tile(Node& n) { return {n.call(kTile, {n.input(0)}, {{"reps", n.dims(1, "repeats")}})}; }
 
 // [n, c, h, w] with squares of channels made squares of pixels.
-Results depth_to_space(Node& n) {
-  const Expr x = n.input(0);
-  const std::vector<Dim> d = dims_of(x);
-  n.require(d.size() == 4, "its input must have four dimensions");
+int64_t block_size(Node& n) {
+  n.require(n.rank(0) == 4, "its input must have four dimensions");
   const int64_t b = n.integer("blocksize");
   n.require(b >= 1 && b < (1 << 16), "its attribute `blocksize` is out of range");
+  return b;
+}
+
+Results depth_to_space(Node& n) {
+  const int64_t b = block_size(n);
   const std::string mode = n.text("mode", "DCR");
   n.require(mode == "DCR" || mode == "CRD", "its attribute `mode` is neither DCR nor CRD");
-  if (!d[1].is_const()) n.unsupported("the number of its channels must be known");
-  n.require(d[1].value() % (b * b) == 0, "its channels cannot be divided into squares");
-  const Dim channels = d[1].value() / (b * b);
-  const bool deep = mode == "DCR";
-  const Expr split = n.reshape(x, deep ? std::vector<Dim>{d[0], b, b, channels, d[2], d[3]}
-                                       : std::vector<Dim>{d[0], channels, b, b, d[2], d[3]});
-  const Expr moved = n.transpose(
-      split, deep ? std::vector<int64_t>{0, 3, 4, 1, 5, 2} : std::vector<int64_t>{0, 1, 4, 2, 5, 3});
-  return {n.reshape(moved, {d[0], channels, d[2] * Dim(b), d[3] * Dim(b)})};
+  const Dim channels = n.tensor(0).dims[1];
+  n.require(!channels.is_const() || channels.value() % (b * b) == 0,
+            "its channels cannot be divided into squares");
+  return {n.call(kDepthToSpace, {n.input(0)}, {{"block_size", b}, {"mode", mode}})};
 }
 
 Results space_to_depth(Node& n) {
-  const Expr x = n.input(0);
-  const std::vector<Dim> d = dims_of(x);
-  n.require(d.size() == 4, "its input must have four dimensions");
-  const int64_t b = n.integer("blocksize");
-  n.require(b >= 1 && b < (1 << 16), "its attribute `blocksize` is out of range");
-  const Dim height = floor_div(d[2], Dim(b)), width = floor_div(d[3], Dim(b));
-  const Expr split = n.reshape(x, {d[0], d[1], height, b, width, b});
-  return {n.reshape(n.transpose(split, {0, 3, 5, 1, 2, 4}), {d[0], d[1] * Dim(b * b), height, width})};
+  return {n.call(kSpaceToDepth, {n.input(0)}, {{"block_size", block_size(n)}})};
+}
+
+Results reverse_sequence(Node& n) {
+  const auto axis = [&](std::string_view name, int64_t otherwise) {
+    return static_cast<int64_t>(n.axis(n.integer(name, otherwise), n.rank(0)));
+  };
+  return {n.call(kReverseSequence, {n.input(0), n.input(1)},
+                 {{"seq_axis", axis("time_axis", 0)}, {"batch_axis", axis("batch_axis", 1)}})};
 }
 
 constexpr Row kRows[] = {
@@ -227,6 +226,7 @@ constexpr Row kRows[] = {
     {"DepthToSpace", 1, depth_to_space},
     {"Pad", 2, pad_attributes},
     {"Pad", 11, pad},
+    {"ReverseSequence", 10, reverse_sequence},
     {"Slice", 1, slice_attributes},
     {"Slice", 10, slice},
     {"SpaceToDepth", 1, space_to_depth},

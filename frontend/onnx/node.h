@@ -111,8 +111,8 @@ std::vector<Dim> dims_of(Expr e);
 // The results of a node in order of its outputs; fewer than outputs if the rest is not wanted.
 using Results = std::vector<Expr>;
 
-// One row of the table of operators: how a node of this name is converted, from this version of the
-// operator set on.
+// One row of the table of operators: how a node of this full name is converted, from this version
+// of the operator set on.
 struct Row {
   std::string_view name;
   int64_t since;
@@ -132,9 +132,20 @@ std::span<const Row> movement_rows();
 std::span<const Row> indexing_rows();
 std::span<const Row> resize_rows();
 std::span<const Row> quantisation_rows();
+std::span<const Row> quantised_rows();
+std::span<const Row> quantised_attention_rows();
 std::span<const Row> recurrent_rows();
+std::span<const Row> signal_rows();
+std::span<const Row> sorting_rows();
+std::span<const Row> loss_rows();
+std::span<const Row> vision_rows();
+std::span<const Row> random_rows();
 
-// The row for a node of this name in this version of the operator set; null if there is none.
+// The name of a node's operator, with that of its domain if it is not ONNX's own: "Conv",
+// "com.microsoft.QLinearAdd".
+std::string full_name(const ::onnx::NodeProto& node);
+bool is_of_onnx(const ::onnx::NodeProto& node);
+// The row for an operator of this full name in this version of its set; null if there is none.
 const Row* find_row(std::string_view name, int64_t opset);
 std::vector<Row> all_rows();  // sorted by name and version
 

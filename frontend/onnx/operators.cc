@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/cat.h"
 #include "frontend/onnx/node.h"
 
 namespace relay::frontend {
@@ -12,9 +13,11 @@ const std::map<std::string_view, std::vector<const Row*>>& table() {
   static const auto made = [] {
     std::map<std::string_view, std::vector<const Row*>> out;
     for (const auto rows :
-         {elementwise_rows(), activation_rows(), convolution_rows(), pooling_rows(), normalisation_rows(),
-          matrix_rows(), reduction_rows(), shape_rows(), movement_rows(), indexing_rows(), resize_rows(),
-          quantisation_rows(), recurrent_rows()}) {
+         {elementwise_rows(),   activation_rows(), convolution_rows(), pooling_rows(),
+          normalisation_rows(), matrix_rows(),     reduction_rows(),   shape_rows(),
+          movement_rows(),      indexing_rows(),   resize_rows(),      quantisation_rows(),
+          recurrent_rows(),     signal_rows(),     sorting_rows(),     loss_rows(),
+          vision_rows(),        random_rows(),     quantised_rows(),   quantised_attention_rows()}) {
       for (const Row& row : rows) out[row.name].push_back(&row);
     }
     for (auto& [name, rows] : out) {
@@ -26,6 +29,12 @@ const std::map<std::string_view, std::vector<const Row*>>& table() {
 }
 
 }  // namespace
+
+bool is_of_onnx(const ::onnx::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
+
+std::string full_name(const ::onnx::NodeProto& node) {
+  return is_of_onnx(node) ? node.op_type() : cat(node.domain(), ".", node.op_type());
+}
 
 const Row* find_row(std::string_view name, int64_t opset) {
   const auto it = table().find(name);

@@ -1,32 +1,70 @@
 // Quantisation: real = scale * (integer - zero point).
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
-#include "frontend/onnx/node.h"
+#include "frontend/onnx/quantised.h"
 
 namespace relay::frontend {
-namespace {
 
 using namespace op;
 
-// Scale and zero point are scalars, or lists along an axis.
-Expr parameter(Node& n, size_t i) {
+Expr parameter_at(Node& n, size_t i) {
   const Expr e = n.input(i);
   const TensorType& t = type_of(e);
   n.require(t.rank() <= 1, "its scale and zero point must have at most one dimension");
   return t.rank() == 1 && t.dims[0] == Dim(1) ? n.reshape(e, {}) : e;
 }
 
+Expr zero_point_at(Node& n, size_t i, Expr scale) {
+  if (n.has(i)) return n.cast(parameter_at(n, i), kInt32);
+  return n.cast(n.call(kZerosLike, {scale}), kInt32);
+}
+
+namespace {
+
+Expr scalar_at(Node& n, size_t i) {
+  const Expr e = parameter_at(n, i);
+  if (type_of(e).rank() > 0) n.unsupported("its tensors must have one scale and one zero point each");
+  return e;
+}
+
+Expr scalar_zero_point_at(Node& n, size_t i) {
+  return n.has(i) ? n.cast(scalar_at(n, i), kInt32) : n.scalar(kInt32, 0);
+}
+
+}  // namespace
+
+Expr dequantised(Node& n, Expr x, size_t scale) {
+  return n.call(kQnnDequantize, {x, scalar_at(n, scale), scalar_zero_point_at(n, scale + 1)},
+                {{"axis", int64_t{-1}}, {"out_dtype", kFloat32}});
+}
+
+Expr quantised(Node& n, Expr x, size_t scale, DType dtype) {
+  return n.call(kQnnQuantize, {x, scalar_at(n, scale), scalar_zero_point_at(n, scale + 1)},
+                {{"axis", int64_t{-1}}, {"out_dtype", dtype}});
+}
+
+DynamicallyQuantised quantised_dynamically(Node& n, Expr x) {
+  const Expr zero = n.scalar(kFloat32, 0), most = n.scalar(kFloat32, 255);
+  const Expr high = n.call(kMaximum, {n.call(kMax, {x}), zero}),
+             low = n.call(kMinimum, {n.call(kMin, {x}), zero});
+  const Expr range = n.call(kSubtract, {high, low});
+  // Where all elements are 0 there is no range, and any scale is right.
+  const Expr scale =
+      n.call(kWhere, {n.call(kEqual, {range, zero}), n.scalar(kFloat32, 1), n.call(kDivide, {range, most})});
+  const Expr point = n.call(kRound, {n.call(kClip, {n.call(kSubtract, {zero, n.call(kDivide, {low, scale})})},
+                                            {{"a_min", 0.0}, {"a_max", 255.0}})});
+  const Expr y =
+      n.call(kQnnQuantize, {x, scale, n.cast(point, kInt32)}, {{"axis", int64_t{-1}}, {"out_dtype", kUInt8}});
+  return {y, scale, point};
+}
+
+namespace {
+
 int64_t axis_of(Node& n, Expr scale) {
   if (n.integer("block_size", 0) != 0) n.unsupported("quantisation in blocks is not supported");
   const int64_t axis = n.integer("axis", 1);
   if (type_of(scale).rank() == 0) return -1;
   return static_cast<int64_t>(n.axis(axis, n.rank(0)));
-}
-
-// A zero point that is not there is 0, one for each scale.
-Expr zero_point(Node& n, Expr scale) {
-  if (n.has(2)) return n.cast(parameter(n, 2), kInt32);
-  return n.cast(n.call(kZerosLike, {scale}), kInt32);
 }
 
 void require_small_integer(Node& n, DType dtype) {
@@ -43,40 +81,31 @@ Results quantize_linear(Node& n) {
     dtype = data::dtype_of_onnx(static_cast<int32_t>(code)).value_or(kFloat32);
   }
   require_small_integer(n, dtype);
-  const Expr scale = parameter(n, 1);
+  const Expr scale = parameter_at(n, 1);
   const Expr x = n.cast(n.input(0), type_of(scale).dtype);
-  return {n.call(kQnnQuantize, {x, scale, zero_point(n, scale)},
+  return {n.call(kQnnQuantize, {x, scale, zero_point_at(n, 2, scale)},
                  {{"axis", axis_of(n, scale)}, {"out_dtype", dtype}})};
 }
 
 Results dequantize_linear(Node& n) {
   require_small_integer(n, n.dtype(0));
-  const Expr scale = parameter(n, 1);
-  return {n.call(kQnnDequantize, {n.input(0), scale, zero_point(n, scale)},
+  const Expr scale = parameter_at(n, 1);
+  return {n.call(kQnnDequantize, {n.input(0), scale, zero_point_at(n, 2, scale)},
                  {{"axis", axis_of(n, scale)}, {"out_dtype", type_of(scale).dtype}})};
 }
 
-// uint8 with a scale and a zero point that follow from the range of the data, which includes 0.
 Results dynamic_quantize_linear(Node& n) {
-  const Expr x = n.input(0), zero = n.scalar(kFloat32, 0), most = n.scalar(kFloat32, 255);
-  n.require(type_of(x).dtype == kFloat32, "its input must be float32");
-  const Expr high = n.call(kMaximum, {n.call(kMax, {x}), zero}),
-             low = n.call(kMinimum, {n.call(kMin, {x}), zero});
-  const Expr range = n.call(kSubtract, {high, low});
-  // Where all elements are 0 there is no range, and any scale is right.
-  const Expr scale =
-      n.call(kWhere, {n.call(kEqual, {range, zero}), n.scalar(kFloat32, 1), n.call(kDivide, {range, most})});
-  const Expr point = n.call(kRound, {n.call(kClip, {n.call(kSubtract, {zero, n.call(kDivide, {low, scale})})},
-                                            {{"a_min", 0.0}, {"a_max", 255.0}})});
-  const Expr y =
-      n.call(kQnnQuantize, {x, scale, n.cast(point, kInt32)}, {{"axis", int64_t{-1}}, {"out_dtype", kUInt8}});
-  return {y, scale, n.cast(point, kUInt8)};
+  n.require(n.dtype(0) == kFloat32, "its input must be float32");
+  const DynamicallyQuantised q = quantised_dynamically(n, n.input(0));
+  return {q.integers, q.scale, n.cast(q.zero_point, kUInt8)};
 }
 
 constexpr Row kRows[] = {
     {"DequantizeLinear", 10, dequantize_linear},
     {"DynamicQuantizeLinear", 11, dynamic_quantize_linear},
     {"QuantizeLinear", 10, quantize_linear},
+    {"com.microsoft.DequantizeLinear", 1, dequantize_linear},
+    {"com.microsoft.QuantizeLinear", 1, quantize_linear},
 };
 
 }  // namespace

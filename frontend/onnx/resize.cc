@@ -13,17 +13,34 @@ using namespace op;
 struct Wanted {
   std::vector<Dim> size;  // of every axis
   std::string mode, coordinates, nearest = "round_prefer_floor";
-  double cubic = -0.75;
+  double cubic = -0.75, extrapolation = 0;
   bool exclude_outside = false;
+  std::vector<double> roi;  // the starts of all axes, then the ends; empty unless places come from it
 };
+
+// What the operator calls a way to find places.
+std::string coordinates_of(Node& n, const Wanted& w) {
+  // It differs from half_pixel where an extent times a scale is not whole, which `scaled` refuses.
+  if (w.coordinates == "half_pixel_symmetric") return "half_pixel";
+  const auto known = {"half_pixel",         "asymmetric",           "align_corners",
+                      "pytorch_half_pixel", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
+  if (std::find(known.begin(), known.end(), w.coordinates) == known.end()) {
+    n.unsupported(cat("coordinate_transformation_mode `", w.coordinates.substr(0, 40), "` is not supported"),
+                  "half_pixel, asymmetric, align_corners and pytorch_half_pixel are");
+  }
+  return w.coordinates;
+}
 
 Results resized(Node& n, Wanted w) {
   const Expr x = n.input(0);
   const std::vector<Dim> from = dims_of(x);
-  if (from == w.size) return {x};
-  if (from.size() != 3 && from.size() != 4) {
-    n.unsupported(cat("resizing ", from.size(), " dimensions is not supported"),
-                  "images with one or two spatial axes are");
+  const std::string coordinates = coordinates_of(n, w);
+  if (from == w.size && coordinates != "tf_crop_and_resize" && coordinates != "tf_half_pixel_for_nn")
+    return {x};
+  const size_t rank = from.size();
+  if (rank < 3 || rank > 5) {
+    n.unsupported(cat("resizing ", rank, " dimensions is not supported"),
+                  "images with one, two or three spatial axes are");
   }
   if (w.size[0] != from[0] || w.size[1] != from[1])
     n.unsupported("resizing batch or channels is not supported");
@@ -32,23 +49,23 @@ Results resized(Node& n, Wanted w) {
   if (w.mode == "linear" || w.mode == "bilinear") method = "linear";
   if (w.mode == "cubic") method = "cubic";
   if (method.empty()) n.invalid(cat("its mode `", w.mode.substr(0, 40), "` is unknown"));
-  const auto known = {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"};
-  if (std::find(known.begin(), known.end(), w.coordinates) == known.end()) {
-    n.unsupported(cat("coordinate_transformation_mode `", w.coordinates.substr(0, 40), "` is not supported"),
-                  "half_pixel, asymmetric, align_corners and pytorch_half_pixel are");
-  }
-  if (w.exclude_outside) n.unsupported("exclude_outside=1 is not supported");
-  const bool line = from.size() == 3;
-  std::vector<Dim> size(w.size.begin() + 2, w.size.end());
-  if (line) size.insert(size.begin(), Dim(1));
-  std::vector<AttrArg> attrs{{"size", size},
-                             {"layout", std::string("NCHW")},
+  std::vector<AttrArg> attrs{{"size", std::vector<Dim>(w.size.begin() + 2, w.size.end())},
                              {"method", method},
-                             {"coordinate_transformation_mode", w.coordinates}};
+                             {"coordinate_transformation_mode", coordinates}};
   if (method == "nearest_neighbor") attrs.push_back({"rounding_method", w.nearest});
   if (method == "cubic") attrs.push_back({"cubic_alpha", w.cubic});
-  const Expr y = n.call(kResize2d, {line ? n.expand_dims(x, 2) : x}, attrs);
-  return {line ? n.squeeze(y, {2}) : y};
+  // Of two pixels, one that is left out leaves the other one, which is that at the border.
+  if (method == "cubic" && w.exclude_outside) attrs.push_back({"cubic_exclude", int64_t{1}});
+  if (coordinates == "tf_crop_and_resize") {
+    n.require(w.roi.size() == 2 * rank, "its roi must have a start and an end for each axis");
+    if (w.roi[0] != 0 || w.roi[1] != 0 || w.roi[rank] != 1 || w.roi[rank + 1] != 1)
+      n.unsupported("a roi of batch or channels is not supported");
+    std::vector<double> sides(w.roi.begin() + 2, w.roi.begin() + static_cast<std::ptrdiff_t>(rank));
+    sides.insert(sides.end(), w.roi.begin() + static_cast<std::ptrdiff_t>(rank) + 2, w.roi.end());
+    attrs.push_back({"roi", sides});
+    attrs.push_back({"extrapolation_value", w.extrapolation});
+  }
+  return {n.call(rank == 3 ? kResize1d : rank == 4 ? kResize2d : kResize3d, {x}, attrs)};
 }
 
 // extent * scale, if that is whole: only then the scale is the ratio of the sizes, which is all
@@ -127,6 +144,18 @@ Results resize(Node& n) {
     const size_t rank = axes.size();
     axes.clear();
     for (int64_t a : n.integers("axes")) axes.push_back(n.axis(a, rank));
+  }
+  if (w.coordinates == "tf_crop_and_resize") {
+    const std::vector<double> roi = n.constant(1, "roi").doubles();
+    n.require(roi.size() == 2 * axes.size(), "its roi must have a start and an end for each axis");
+    const size_t rank = n.rank(0);
+    w.roi.assign(rank, 0);
+    w.roi.resize(2 * rank, 1);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      w.roi[axes[i]] = roi[i];
+      w.roi[rank + axes[i]] = roi[axes.size() + i];
+    }
+    w.extrapolation = n.real("extrapolation_value", 0);
   }
   // Old exporters give an empty list of scales where sizes are given.
   const auto empty = [&](size_t i) {

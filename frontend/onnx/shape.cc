@@ -244,12 +244,8 @@ Results triangle(Node& n) {
   const Expr x = n.input(0);
   const TensorType& t = type_of(x);
   n.require(t.rank() >= 2, "its input must have at least two dimensions");
-  const auto [row, column] = positions(n, t.dims[t.rank() - 2], t.dims[t.rank() - 1]);
-  Expr offset = row;
-  if (n.has(1)) offset = n.call(kAdd, {row, n.reshape(n.input(1), {})});
-  const bool upper = n.integer("upper", 1) != 0;
-  return {n.call(kWhere,
-                 {n.call(upper ? kGreaterEqual : kLessEqual, {column, offset}), x, n.scalar(t.dtype, 0)})};
+  const Expr diagonal = n.has(1) ? n.reshape(n.input(1), {}) : n.scalar(kInt64, 0);
+  return {n.call(kTrilu, {x, diagonal}, {{"upper", n.integer("upper", 1) != 0}})};
 }
 
 Results eye_like(Node& n) {

@@ -39,8 +39,8 @@ Window read_window(Node& n, size_t rank, std::vector<int64_t> kernel) {
   if (rank < 3)
     n.invalid(cat("its input has ", rank, " dimensions and needs batch, channels and at least one more"));
   w.axes = rank - 2;
-  if (w.axes > 2) {
-    n.unsupported(cat("it has ", w.axes, " spatial axes; one and two are supported"));
+  if (w.axes > 3) {
+    n.unsupported(cat("it has ", w.axes, " spatial axes; one to three are supported"));
   }
   if (kernel.empty()) {
     if (!n.attribute("kernel_shape")) n.invalid("its attribute `kernel_shape` is missing");

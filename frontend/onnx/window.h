@@ -7,7 +7,7 @@
 
 namespace relay::frontend {
 
-// One or two spatial axes, behind batch and channels. With one, operators of two are used on an
+// One to three spatial axes, behind batch and channels. With one, operators of two are used on an
 // axis of extent 1 in front of it; `as_image` and `as_line` go there and back.
 struct Window {
   size_t axes = 2;
@@ -15,9 +15,13 @@ struct Window {
   std::vector<int64_t> begin, end;  // padding; empty while auto_pad decides
   bool ceil_mode = false;
 
-  // For operators on two axes: with an axis of extent 1 in front if there is one axis.
+  // The operator for this window: that on images, also for lines, or that on volumes.
+  const op::OpDef& over(const op::OpDef& images, const op::OpDef& volumes) const {
+    return axes == 3 ? volumes : images;
+  }
+  // For that operator: with an axis of extent 1 in front if there is one axis.
   std::vector<int64_t> both(std::vector<int64_t> values, int64_t neutral) const;
-  std::vector<int64_t> padding() const;  // top, left, bottom, right
+  std::vector<int64_t> padding() const;  // before each axis, then behind each
 };
 
 // Reads the attributes. `kernel` is what the weight says; empty: the attribute

@@ -138,7 +138,17 @@ TEST(Errors, InBodies) {
 
 TEST(Errors, InDefinitions) {
   const Row kRows[] = {
-      {"1", "1:1 expected-definition"},
+      {"}", "1:1 expected-definition"},
+      {"define @f() { 1 }", "1:1 expected-definition"},
+      {"@f(%x: int8) { 1 }", "1:1 expected-definition"},
+      {"@f[A](%x: A) { 1 }", "1:1 expected-definition"},
+      {"type 1", "1:1 expected-definition"},
+      {"1 2", "1:3 trailing-text"},
+      {"1 def @f() { 1 }", "1:3 trailing-text"},
+      {"(1", "1:3 unfinished-list"},
+      {"frobnicate", "1:1 unknown-operator"},
+      {"@f(1)", "1:1 unknown-global"},
+      {"%x", "1:1 unknown-variable"},
       {"def f() { 1 }", "1:5 missing-sigil"},
       {"def @f { 1 }", "1:8 expected-token"},
       {"def @f() 1", "1:10 expected-token"},

@@ -29,7 +29,8 @@ Parser::Parser(uint32_t file, std::string_view text, Diagnostics& diagnostics, c
       builder_(module_.context()),
       imported_(imported),
       errors_before_(diagnostics.errors()),
-      errors_at_item_(diagnostics.errors()) {
+      errors_at_item_(diagnostics.errors()),
+      types_(module_, text, operators) {
   poison_ = builder_.tuple({});
 }
 
@@ -231,7 +232,7 @@ bool Parser::data_type(bool is_extern) {
   def.span = name.span;
   def.is_extern = is_extern;
   std::vector<const TypeVar*> params;
-  const size_t mark = bound_types_.size();
+  const size_t mark = types_.mark();
   bool ok = type_params(params);
   std::vector<const Constructor*> ctors;
   ctors_here_.clear();
@@ -239,7 +240,7 @@ bool Parser::data_type(bool is_extern) {
   redefining_ = before != nullptr;
   if (ok && !is_extern && take("{")) ok = list("}", [&] { return constructor(def.name, ctors); });
   if (ok) take(";");
-  leave_types(mark);
+  types_.leave(mark);
   if (before) {
     const std::string what = cat("type `", def.name.text(), "`");
     const Twice by = defined_by(def.span, before->span, "redefined-type", what);
@@ -300,7 +301,11 @@ Result<Module> Parser::module() {
   // program's mistake.
   if (lexer_.text().find("import") != std::string_view::npos) look_ahead([&] { return take_import(); });
   look_ahead([&] { return take_data_type(); });
-  read_definitions();
+  if (!is_library && at_lone_expression()) {
+    lone_expression();
+  } else {
+    read_definitions();
+  }
   check_names();
   if (diagnostics_.errors() != errors_before_) return kReported;
   if (!is_library && !imported.empty()) keep_mentioned();
@@ -317,7 +322,7 @@ void Parser::read_definitions() {
     matches_.clear();
     pending_lets_.clear();
     leave_scope(0);
-    leave_types(0);
+    types_.leave(0);
     brackets_.clear();
     const bool after_mistake = diagnostics_.errors() > errors_at_item_;
     errors_at_item_ = diagnostics_.errors();
@@ -376,7 +381,7 @@ bool Parser::function_named(const Token& name) {
   if (!body) return false;
   if (!need("}", "after the body of the function")) return false;
   leave_scope(header.scope);
-  leave_types(header.types);
+  types_.leave(header.types);
   SpanScope span(builder_, name.span);
   const Fn* fn =
       builder_.fn(header.params, body, header.result, header.attrs, header.type_params, header.where);

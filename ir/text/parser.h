@@ -36,7 +36,8 @@ struct ParseOptions {
   std::function<std::optional<Tensor>(std::string_view name)> constants = {};
 };
 
-// A module: definitions, in any order.
+// A module: definitions, in any order; or one expression, which becomes the body of `@main`, and
+// its free variables the parameters.
 Result<Module> parse(std::string name, std::string text, Diagnostics& diagnostics, const Operators& operators,
                      const ParseOptions& options = {});
 

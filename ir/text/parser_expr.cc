@@ -155,12 +155,13 @@ Parser::State Parser::free_variable() {
   Type annotation = nullptr;
   if (take(":") && !read_annotation(annotation)) return State::kFailed;
   if (!need(";", "after a free variable")) return State::kFailed;
-  if (module_mode_) {
+  if (module_mode_ && !lone_) {
     error(name.span, "free-variable", cat("`%", name.name(), "` is free; functions of a module have none"))
         .note("make it a parameter of the function");
   }
   SpanScope span(builder_, name.span);
   const Var* var = builder_.var(name.name(), annotation);
+  free_variables_.push_back(var);
   // Known from here to the end of the text: below everything that scopes bind.
   auto& known = locals_[var->name];
   known.insert(known.begin(), var);
@@ -237,7 +238,7 @@ Parser::State Parser::special_operand(bool& special) {
     header.begin = begin;
     if (!fn_header(header) || !need("{", "before the body of the function")) {
       leave_scope(header.scope);
-      leave_types(header.types);
+      types_.leave(header.types);
       return State::kFailed;
     }
     headers_.push_back(std::move(header));
@@ -318,6 +319,8 @@ Parser::State Parser::name_operand() {
   }
   const op::OpDef* op = operators_.find && !only_ctor ? operators_.find(name) : nullptr;
   if (op) return value(builder_.op(*op), begin);
+  if (!only_ctor && !only_op && peek().is("(") && operators_.reads && operators_.reads(name))
+    return value(read_calls_.stand_in(builder_, name), begin);
   if (broken_types_ && !name.empty() && name[0] >= 'A' && name[0] <= 'Z') {
     return value(poison_, begin);  // most likely of a type that could not be read
   }
@@ -328,6 +331,7 @@ Parser::State Parser::name_operand() {
     d.note(cat("did you mean `%", name, "`?"));  // a variable without its sign
     return value(poison_, begin);
   }
+  if (explain_absent(operators_, d, name)) return value(poison_, begin);
   suggest(d, name, "", [&] {
     std::vector<std::string> names = operators_.names ? operators_.names() : std::vector<std::string>();
     for (std::string& c : ctor_names()) names.push_back(std::move(c));
@@ -433,7 +437,14 @@ Parser::State Parser::finish_call() {
   const Attrs attrs = std::exchange(call_attrs_, {});
   SpanScope span(builder_, here_from(f.begin));
   const std::span<const Expr> args(operands_.data() + f.operands, operands_.size() - f.operands);
-  const Expr call = builder_.call(f.first, args, attrs);
+  Expr call = nullptr;
+  if (const std::string* name = read_calls_.name_of(f.first)) {
+    Operators::Read read = operators_.read(builder_, *name, args, attrs);
+    if (!read.e) error(builder_.span(), read.slug, cat("`", *name, "`: ", read.wrong));
+    call = read.e ? read.e : poison_;
+  } else {
+    call = builder_.call(f.first, args, attrs);
+  }
   operands_.resize(f.operands);
   return value(call, f.begin);
 }
@@ -558,7 +569,7 @@ Parser::State Parser::closed() {
       pop();
       close();
       leave_scope(h.scope);
-      leave_types(h.types);
+      types_.leave(h.types);
       SpanScope span(builder_, here_from(h.begin));
       return value(builder_.fn(h.params, value_, h.result, h.attrs, h.type_params, h.where), h.begin);
     }

@@ -25,22 +25,13 @@ void Parser::leave_scope(size_t mark) {
   }
 }
 
-void Parser::leave_types(size_t mark) {
-  while (bound_types_.size() > mark) {
-    --type_vars_[bound_types_.back()];
-    bound_types_.pop_back();
-  }
-}
-
 // [A, B]   [A, B, C where Broadcast(A, B, C)]
 bool Parser::type_params(std::vector<const TypeVar*>& out, std::vector<Type>* where) {
   if (!take("[")) return true;
+  const size_t outer = types_.mark();
   return list("]", [&] {
     if (peek().kind != TokenKind::kName) return expected("the name of a type parameter", "expected-name");
-    const TypeVar* v = module_.context().type_var(next().name());
-    out.push_back(v);
-    ++type_vars_[v->name];
-    bound_types_.push_back(v->name);
+    out.push_back(types_.declare(module_.context().symbol(next().name()), outer));
     if (!where || !peek().is_word("where")) return true;
     const Span at = next().span;
     if (in_relation_) {
@@ -84,7 +75,7 @@ bool Parser::relation(std::vector<Type>& out) {
 // [A](%x: T, %y, attr=1) -> R. The parameters are in scope afterwards.
 bool Parser::fn_header(FnHeader& header) {
   header.scope = bound_.size();
-  header.types = bound_types_.size();
+  header.types = types_.mark();
   if (!type_params(header.type_params, &header.where)) return false;
   if (!need("(", "before the parameters")) return false;
   std::vector<Attr> attrs;

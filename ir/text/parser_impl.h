@@ -20,6 +20,9 @@
 #include "ir/text/literal.h"
 #include "ir/text/metadata.h"
 #include "ir/text/parser.h"
+#include "ir/text/parser_frames.h"
+#include "ir/text/read_calls.h"
+#include "ir/text/type_names.h"
 
 namespace relay::text {
 
@@ -88,6 +91,10 @@ class Parser {
   void check_scopes(const Fn* fn);
   void use_metadata();
 
+  // ---- parser_lone.cc ----
+  bool at_lone_expression();
+  void lone_expression();
+
   // ---- parser_import.cc ----
   bool take_import();  // false if something else is next
   void import_library(const Token& name);
@@ -110,57 +117,12 @@ class Parser {
   bool fn_header(FnHeader& header);
   bool type_params(std::vector<const TypeVar*>& out, std::vector<Type>* where = nullptr);
   bool relation(std::vector<Type>& out);
-  void leave_types(size_t mark);
   const Var* lookup(Symbol name) const;
   void bind(const Var* var);
   void leave_scope(size_t mark);
 
   // ---- parser_expr.cc: the machine ----
-  enum class Step : uint8_t {
-    kSequence,
-    kLet,
-    kMatchShape,
-    kGraph,
-    kBinary,
-    kArgs,
-    kParen,
-    kBlock,
-    kFn,
-    kCondition,
-    kThen,
-    kElse,
-    kScrutinee,
-    kArm,
-    kRef,
-  };
   enum class State : uint8_t { kItem, kOperand, kValue, kReduce, kEnded, kDone, kFailed };
-  struct Frame {
-    Step step;
-    bool bare = false;       // kElse: an `if` without braces follows; kLet: the variable is in scope already
-    uint8_t precedence = 0;  // kBinary
-    uint32_t begin = 0;      // where its text begins
-    uint32_t operands = 0;   // operands_ from here on are its own
-    uint32_t items = 0;      // kSequence: items_ from here on are its own
-    size_t scope = 0;        // kSequence: undo mark
-    Expr first = nullptr;    // callee, left operand, condition
-    Expr second = nullptr;   // then-branch
-    const Var* var = nullptr;    // kLet, kMatchShape
-    std::string_view name = {};  // operator, kind of reference, number of a graph binding
-  };
-  struct Item {  // let var = value; or match_shape var = value; (a plain item has no variable)
-    const Var* var;
-    Expr value;
-    uint32_t begin;
-    bool matches_shape = false;
-  };
-  struct MatchState {
-    bool total = true;
-    Expr value = nullptr;
-    Pattern pattern = nullptr;
-    std::vector<Arm> arms;
-    size_t scope = 0;
-    uint32_t begin = 0;
-  };
   Expr run_expression();  // a sequence, as in a function's body; null if it failed beyond repair
   State begin_item();
   State let_item();
@@ -253,17 +215,17 @@ class Parser {
   std::map<Symbol, const kernel::Kernel*> externals_;     // the first kernel of each C function
   size_t kernel_checks_ = 0;                              // how much there was to validate so far
   int64_t race_checked_ = 0;                              // and to check for races
-  bool module_mode_ = false, failed_ = false;
+  bool module_mode_ = false, lone_ = false, failed_ = false;
+  std::vector<const Var*> free_variables_;
 
   // Scopes: the variables that a name may mean, innermost last; what was bound, for
   // leaving a scope.
   std::unordered_map<Symbol, std::vector<const Var*>> locals_;
   std::vector<Symbol> bound_;
-  std::unordered_map<Symbol, size_t> type_vars_;
+  TypeNames types_;
   std::map<uint32_t, size_t> data_types_read_;  // where their names stand; where they end, 0 if they do not
   std::unordered_map<Symbol, const Constructor*> ctors_here_;  // of the data type at hand
   bool redefining_ = false;                                    // the data type at hand exists already
-  std::vector<Symbol> bound_types_;
   std::unordered_map<std::string, Expr> graph_;
   bool used_graph_ = false;  // by the function at hand
 
@@ -283,6 +245,7 @@ class Parser {
   uint32_t value_begin_ = 0;
   Expr poison_ = nullptr;
   Attrs call_attrs_;  // of the call that is about to be finished
+  ReadCalls read_calls_;
   // Variables of `let %f = fn ...` whose value is being read, and whether it mentions them.
   std::unordered_map<const Var*, bool> pending_lets_;
 };

@@ -14,7 +14,7 @@ void Parser::drop_frame() {
     case Step::kScrutinee: matches_.pop_back(); break;
     case Step::kFn:
       leave_scope(headers_.back().scope);
-      leave_types(headers_.back().types);
+      types_.leave(headers_.back().types);
       headers_.pop_back();
       close();
       break;

@@ -25,6 +25,15 @@ bool looks_like_dtype(std::string_view name) {
   return RE2::FullMatch(re2::StringPiece(name.data(), name.size()), kDType);
 }
 
+// "float16" and "4" of "float16x4"; nothing if this is not the dtype of vectors.
+std::optional<std::pair<std::string_view, std::string_view>> vector_dtype(std::string_view name) {
+  const size_t x = name.rfind('x');
+  if (x == std::string_view::npos || x + 1 == name.size() || !DType::parse(name.substr(0, x))) return {};
+  const std::string_view lanes = name.substr(x + 1);
+  if (lanes.find_first_not_of("0123456789") != std::string_view::npos) return {};
+  return std::pair(name.substr(0, x), lanes);
+}
+
 }  // namespace
 
 // A dtype by its name.
@@ -36,6 +45,14 @@ std::optional<DType> Parser::dtype() {
   const Token name = next();
   if (name.text == "uint1") return kBool;
   if (const std::optional<DType> d = DType::parse(name.text)) return d;
+  if (const auto vectors = vector_dtype(name.text)) {
+    const auto& [element, lanes] = *vectors;
+    if (lanes == "1") return DType::parse(element);
+    error(name.span, "unknown-dtype",
+          cat("`", name.text, "` is a dtype of vectors, and an element of a tensor is one number"))
+        .note(cat("the numbers of a vector are a last axis: `Tensor[(.., ", lanes, "), ", element, "]`"));
+    return DType::parse(element);  // to find later mistakes
+  }
   Diagnostic& d = error(name.span, "unknown-dtype", cat("there is no dtype `", name.text, "`"));
   suggest(d, name.text, "", [] {
     return std::vector<std::string>{"bool",    "int8",    "int16",    "int32",  "int64",
@@ -108,7 +125,7 @@ Type Parser::type() {
     } else if (t.is_word("fn")) {
       next();
       OpenType fn{OpenType::kFnArgs, parts.size()};
-      fn.types = bound_types_.size();
+      fn.types = types_.mark();
       if (!open(t.span) || !type_params(fn.type_params, &fn.where)) return nullptr;
       if (!need("(", "before the argument types of a function type")) return nullptr;
       if (take(")")) {
@@ -135,25 +152,26 @@ Type Parser::type() {
     } else {
       next();
       const Symbol name = context.symbol(t.name());
-      const auto var = type_vars_.find(name);
-      const bool is_var = var != type_vars_.end() && var->second > 0;
+      const TypeVar* var = types_.variable(name);
+      const Type read = var ? nullptr : types_.read_as(name);
+      if (!read && !var) used_types_.emplace_back(name, t.span);
       if (peek().is("[")) {
         const Span at = next().span;
-        used_types_.emplace_back(name, t.span);
+        if (var) used_types_.emplace_back(name, t.span);
         if (!open(at)) return nullptr;
         if (!take("]")) {
+          if (read) used_types_.emplace_back(name, t.span);  // it has no parameters
           OpenType data{OpenType::kData, parts.size()};
           data.name = name;
           open_types.push_back(std::move(data));
           continue;
         }
         close();
-        done = context.data_type(name.text(), {});
-      } else if (is_var) {
-        done = context.type_var(name.text());
+        done = read ? read : Type(context.data_type(name.text(), {}));
+      } else if (var) {
+        done = var;
       } else {
-        used_types_.emplace_back(name, t.span);
-        done = context.data_type(name.text(), {});
+        done = read ? read : Type(context.data_type(name.text(), {}));
       }
     }
 
@@ -166,7 +184,7 @@ Type Parser::type() {
       if (o.kind == OpenType::kFnResult) {
         const std::span<const Type> all = mine();
         done = context.fn_type(o.type_params, all.first(all.size() - 1), all.back(), o.where);
-        leave_types(o.types);
+        types_.leave(o.types);
       } else if (o.kind == OpenType::kRef) {
         take(",");
         if (!need(")", "after the type of a reference's contents")) return nullptr;

@@ -5,6 +5,7 @@
 //   nn.prelu(x, alpha)[.., i, ..] = x where x > 0, alpha[i] * x elsewhere, where i is the index along `axis`
 #include "kernel/scalar.h"
 #include "op/domain.h"
+#include "op/nn/leaky_relu.h"
 #include "op/tensor/common.h"
 #include "op/term.h"
 
@@ -42,12 +43,6 @@ std::vector<kernel::Tensor> lower_relu(kernel::Builder& k, const NoAttrs&, const
 }
 
 // --- leaky_relu ----------------------------------------------------------------------------------
-
-struct LeakyReluAttrs {
-  double alpha = 0.25;
-  static constexpr auto kFields =
-      fields(field("alpha", &LeakyReluAttrs::alpha, "the slope for negative numbers"));
-};
 
 // (Tensor[s, d]) -> Tensor[s, d]   C1: d is floating.
 Type relate_leaky(Relation& r, const LeakyReluAttrs&) {

@@ -34,7 +34,7 @@ Dim output_channels(Relation& r, const BlockedConvolution& c, Dim weight_channel
 }
 
 kernel::Tensor padded(kernel::Builder& k, const kernel::Tensor& x, const BlockedConvolution& c,
-                      const std::array<kernel::Expr, 2>& extents) {
+                      std::span<const kernel::Expr> extents) {
   return padded(k, x, c.data, c.window.before, extents, k.constant(x.dtype(), 0));
 }
 

@@ -39,7 +39,7 @@ Dim output_channels(Relation& r, const BlockedConvolution& c, Dim weight_channel
 
 // To lower: the data with zeros in front of height and width, reaching these extents.
 kernel::Tensor padded(kernel::Builder& k, const kernel::Tensor& x, const BlockedConvolution& c,
-                      const std::array<kernel::Expr, 2>& extents);
+                      std::span<const kernel::Expr> extents);
 // The loops over the input channels: block by block where they come in whole blocks, so that no
 // index needs a division.
 class ChannelLoops {

@@ -66,7 +66,7 @@ Type relate(Relation& r, const BlockedAttrs& a) {
   require_input_blocks(r, c, w[depthwise ? 0 : 1], x[1]);        // C5
   const Dim channels = output_channels(r, c, w[0], a.channels);  // C6
   if (a.kernel_size) {
-    const std::array<Dim, 2> size = read_extents("kernel_size", *a.kernel_size);
+    const std::vector<Dim> size = read_extents("kernel_size", *a.kernel_size);
     r.same(w[2], size[0], 1, "extent H of the weight");  // C6
     r.same(w[3], size[1], 1, "extent W of the weight");
   }
@@ -122,12 +122,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const BlockedAttrs& a, con
   const BlockedConvolution c = read_blocked_convolution(a);
   const kernel::Tensor& w = l.in[1];
   kernel::Tensor x = l.in[0];
-  if (c.window.pads()) {
-    std::array<kernel::Expr, 2> extents;
-    for (size_t axis = 0; axis < 2; ++axis)
-      extents[axis] = x.dim(c.data.place(2 + axis)) + (c.window.before[axis] + c.window.after[axis]);
-    x = padded(k, x, c, extents);
-  }
+  if (c.window.pads()) x = padded(k, x, c, padded_extents(x, c.data, c.window));
   const std::vector<Dim> window = c.weight.extents(l.arg_types[1]->dims);
   const ChannelLoops loops(k, c, window[1]);
   std::vector<kernel::Expr> extents;

@@ -293,8 +293,8 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const WinogradAttrs& a, co
   };
 
   // Data, with what padding and whole tiles need.
-  const std::array<kernel::Expr, 2> reached{(down * m + (products - m)).expr(k.pool()),
-                                            (across * m + (products - m)).expr(k.pool())};
+  const std::vector<kernel::Expr> reached{(down * m + (products - m)).expr(k.pool()),
+                                          (across * m + (products - m)).expr(k.pool())};
   const kernel::Tensor x = padded(k, l.in[0], c, reached);
 
   const std::vector<kernel::Expr> data_shape =

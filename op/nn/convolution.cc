@@ -1,5 +1,7 @@
 #include "op/nn/convolution.h"
 
+#include <numeric>
+
 #include "base/cat.h"
 #include "op/domain.h"
 #include "op/tensor/common.h"
@@ -8,10 +10,10 @@ namespace relay::op {
 
 Convolution read_convolution(const ConvolutionAttrs& a) {
   Convolution c;
-  c.data = read_order("data_layout", a.data_layout, "NCHW");
-  c.weight = read_order("kernel_layout", a.kernel_layout, "OIHW");
+  c.data = read_order("data_layout", a.data_layout, cat("NC", a.spatial));
+  c.weight = read_order("kernel_layout", a.kernel_layout, cat("OI", a.spatial));
   require_same_layout(a.out_layout, a.data_layout);
-  c.window = read_window(a.strides, a.dilation, a.padding);
+  c.window = read_window(a.strides, a.dilation, a.padding, a.spatial.size());
   if (a.groups < 1) throw RelationError{kAttributes, cat("groups must be positive, not ", a.groups)};
   c.groups = a.groups;
   return c;
@@ -46,34 +48,40 @@ void require_weight_dtype(Relation& r, const MaybeDType& wanted, int arg) {
   r.require_same_dtype(arg, 0);
 }
 
-std::array<Dim, 4> relate_weight(Relation& r, const ConvolutionAttrs& a, const Convolution& c,
-                                 const std::array<std::optional<Dim>, 2>& given) {
-  std::optional<std::array<Dim, 2>> size;
-  if (a.kernel_size) size = read_extents("kernel_size", *a.kernel_size);
-  if (!r.known(1)) {
+std::vector<Dim> relate_weight(Relation& r, const ConvolutionAttrs& a, const Convolution& c,
+                               const std::array<std::optional<Dim>, 2>& given, int arg) {
+  std::optional<std::vector<Dim>> size;
+  if (a.kernel_size) size = read_extents("kernel_size", *a.kernel_size, c.axes());
+  if (!r.known(arg)) {
     if (!given[0] || !given[1] || !size) {
-      r.fail(1, "the type of the weight follows only if channels and kernel_size are given",
+      r.fail(arg, "the type of the weight follows only if channels and kernel_size are given",
              "ambiguous-type");
     }
-    const std::array<Dim, 4> dims{*given[0], *given[1], (*size)[0], (*size)[1]};
-    r.assign(1, r.tensor_of(c.weight.shape(dims), r.tensor(0).dtype));
+    std::vector<Dim> dims{*given[0], *given[1]};
+    dims.insert(dims.end(), size->begin(), size->end());
+    r.assign(arg, r.tensor_of(c.weight.shape(dims), r.tensor(0).dtype));
     return dims;
   }
-  r.require_rank(1, 4);
-  require_weight_dtype(r, a.out_dtype, 1);
-  std::array<Dim, 4> dims = parts(c.weight, r.tensor(1).dims);
+  r.require_rank(arg, 2 + c.axes());
+  require_weight_dtype(r, a.out_dtype, arg);
+  std::vector<Dim> dims = c.weight.extents(r.tensor(arg).dims);
   const auto agree = [&](size_t p, Dim wanted, std::string_view what) {
-    dims[p] = r.same(dims[p], wanted, 1, what, 0);
+    dims[p] = r.same(dims[p], wanted, arg, what, 0);
   };
   if (given[0]) agree(0, *given[0], "extent O of the weight");
   if (given[1]) agree(1, *given[1], "extent I of the weight");
-  if (size) {
-    agree(2, (*size)[0], "extent H of the weight");
-    agree(3, (*size)[1], "extent W of the weight");
+  for (size_t axis = 0; axis < c.axes(); ++axis) {
+    if (size) agree(2 + axis, (*size)[axis], cat("extent ", a.spatial[axis], " of the weight"));
   }
-  require_extent("the window's height", dims[2], 1);
-  require_extent("the window's width", dims[3], 1);
+  for (size_t axis = 0; axis < c.axes(); ++axis)
+    require_extent(cat("the window's ", name_of_axis(axis, c.axes())), dims[2 + axis], arg);
   return dims;
+}
+
+std::vector<std::vector<int64_t>> indices_of(const Shape& shape) {
+  std::vector<std::vector<int64_t>> out;
+  for_each_index(shape, [&](const std::vector<int64_t>& index) { out.push_back(index); });
+  return out;
 }
 
 Expr canonical(Builder& b, Expr x, const Layout& layout, DType dtype) {
@@ -87,58 +95,82 @@ Expr from_canonical(Builder& b, Expr x, const Layout& layout, DType dtype) {
 }
 
 std::vector<AttrArg> convolution_attrs(const Window& w, int64_t groups) {
-  return {
-      {"strides", w.strides()}, {"padding", w.padding()}, {"dilation", w.dilations()}, {"groups", groups}};
+  return {{"strides", w.stride}, {"padding", w.padding()}, {"dilation", w.dilation}, {"groups", groups}};
 }
 
-Expr data_gradient(Builder& b, Expr dy, Expr weight, const Window& w, int64_t groups, Dim height, Dim width) {
-  // Only the padding at the top and left is taken off here. What is left below and to the right is
-  // padding, or data that no window reached: cut off, or zero.
-  Window top_left = w;
-  top_left.after = {0, 0};
-  std::vector<AttrArg> attrs = convolution_attrs(top_left, groups);
-  Expr dx = call(b, kConv2dTranspose, {dy, weight}, attrs);
-  const std::array<Dim, 2> wanted{height, width};
-  for (size_t axis = 0; axis < 2; ++axis) {
-    const Dim have = tensor_type_of(dx).dims[2 + axis];
-    if (prove_equal(have, wanted[axis]) == kernel::Proof::kProved) continue;
-    std::vector<std::pair<Dim, Dim>> more(4, {Dim(0), Dim(0)});
-    more[2 + axis].second = clamp_to_zero(wanted[axis] - have);
+const OpDef& convolution_over(size_t axes) { return axes == 3 ? kConv3d : kConv2d; }
+
+namespace {
+
+const OpDef& transposed_convolution_over(size_t axes) {
+  return axes == 3 ? kConv3dTranspose : kConv2dTranspose;
+}
+
+// The axes of a tensor of this rank with the first two exchanged.
+std::vector<int64_t> exchanged(size_t rank) {
+  std::vector<int64_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  std::swap(axes[0], axes[1]);
+  return axes;
+}
+
+bool are_equal(Dim a, Dim b) { return prove_equal(a, b) == kernel::Proof::kProved; }
+
+}  // namespace
+
+Expr data_gradient(Builder& b, Expr dy, Expr weight, const Window& w, int64_t groups,
+                   std::span<const Dim> extents) {
+  // Only the padding before each axis is taken off here. What is left behind the data is padding,
+  // or data that no window reached: cut off, or zero.
+  Window in_front = w;
+  in_front.after.assign(w.axes(), 0);
+  std::vector<AttrArg> attrs = convolution_attrs(in_front, groups);
+  Expr dx = call(b, transposed_convolution_over(w.axes()), {dy, weight}, attrs);
+  for (size_t axis = 0; axis < w.axes(); ++axis) {
+    const Dim have = tensor_type_of(dx).dims[2 + axis], wanted = extents[axis];
+    if (are_equal(have, wanted)) continue;
+    std::vector<std::pair<Dim, Dim>> more(2 + w.axes(), {Dim(0), Dim(0)});
+    more[2 + axis].second = clamp_to_zero(wanted - have);
     dx = zero_padded(b, dx, more);
-    const Dim now = tensor_type_of(dx).dims[2 + axis];
-    if (prove_equal(now, wanted[axis]) != kernel::Proof::kProved) {
-      dx = sliced(b, dx, static_cast<int64_t>(2 + axis), 0, wanted[axis]);
-    }
+    if (!are_equal(tensor_type_of(dx).dims[2 + axis], wanted))
+      dx = sliced(b, dx, static_cast<int64_t>(2 + axis), 0, wanted);
   }
   return dx;
 }
 
-Expr weight_gradient(Builder& b, Expr data, Expr dy, const Window& w, int64_t groups, Dim height, Dim width) {
+Expr weight_gradient(Builder& b, Expr data, Expr dy, const Window& w, int64_t groups,
+                     std::span<const Dim> extents) {
   // dweight[o, i, u, v] = sum over n, y, x of data[n, i, y*s + u*d - p, ..] * dy[n, o, y, x]
   //
   // This is a convolution in which the batch is summed over, the channels of a group are the batch,
   // and strides and dilation change places.
   const List<Dim>& shape = tensor_type_of(data).dims;
+  const size_t rank = shape.size();
   const Dim batch = shape[0], within = floor_div(shape[1], groups);
-  const auto reshaped = [&](Expr x, const std::vector<Dim>& dims) {
+  // x with other axes in place of the first `count` ones.
+  const auto reshaped = [&](Expr x, std::vector<Dim> dims, size_t count) {
+    const List<Dim>& all = tensor_type_of(x).dims;
+    dims.insert(dims.end(), all.begin() + count, all.end());
     return call(b, kReshape, {x}, {{"newshape", dims}, {"allowzero", true}});
   };
   if (groups == 1) {
-    data = transposed(b, data, {1, 0, 2, 3});
+    data = transposed(b, data, exchanged(rank));
   } else {
-    data = reshaped(data, {batch, groups, within, shape[2], shape[3]});
-    data = reshaped(transposed(b, data, {2, 1, 0, 3, 4}), {within, batch * groups, shape[2], shape[3]});
+    data = reshaped(data, {batch, groups, within}, 2);
+    std::vector<int64_t> axes(rank + 1);
+    std::iota(axes.begin(), axes.end(), 0);
+    std::swap(axes[0], axes[2]);  // within, groups, batch
+    data = reshaped(transposed(b, data, axes), {within, batch * groups}, 3);
   }
-  dy = transposed(b, dy, {1, 0, 2, 3});
-  Window exchanged = w;
-  std::swap(exchanged.stride, exchanged.dilation);
-  Expr dw = call(b, kConv2d, {data, dy}, convolution_attrs(exchanged, groups));
-  const std::array<Dim, 2> wanted{height, width};
-  for (size_t axis = 0; axis < 2; ++axis) {  // elements of the data that no window reached give more
-    if (prove_equal(tensor_type_of(dw).dims[2 + axis], wanted[axis]) == kernel::Proof::kProved) continue;
-    dw = sliced(b, dw, static_cast<int64_t>(2 + axis), 0, wanted[axis]);
+  dy = transposed(b, dy, exchanged(rank));
+  Window other = w;
+  std::swap(other.stride, other.dilation);
+  Expr dw = call(b, convolution_over(w.axes()), {data, dy}, convolution_attrs(other, groups));
+  for (size_t axis = 0; axis < w.axes(); ++axis) {  // elements of the data that no window reached give more
+    if (are_equal(tensor_type_of(dw).dims[2 + axis], extents[axis])) continue;
+    dw = sliced(b, dw, static_cast<int64_t>(2 + axis), 0, extents[axis]);
   }
-  return transposed(b, dw, {1, 0, 2, 3});
+  return transposed(b, dw, exchanged(rank));
 }
 
 }  // namespace relay::op

@@ -1,6 +1,7 @@
 // What the convolutions share: attributes, the reference arithmetic, the gradients.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,58 +11,87 @@
 
 namespace relay::op {
 
+// Of a convolution over images; others derive from it and say how many spatial axes there are.
 struct ConvolutionAttrs {
-  std::vector<int64_t> strides = {1, 1}, padding = {0, 0}, dilation = {1, 1};
+  std::string spatial;  // the letters of the spatial axes: no attribute, but what the operator is about
+  std::vector<int64_t> strides, padding, dilation;
   int64_t groups = 1;
   std::optional<Dim> channels = {};
   std::optional<std::vector<Dim>> kernel_size = {};
-  std::string data_layout = "NCHW", kernel_layout = "OIHW", out_layout = {};
+  std::string data_layout, kernel_layout, out_layout = {};
   MaybeDType out_dtype = {};
+
+  ConvolutionAttrs() : ConvolutionAttrs("HW") {}
+  explicit ConvolutionAttrs(const std::string& letters)
+      : spatial(letters),
+        strides(letters.size(), 1),
+        padding(letters.size(), 0),
+        dilation(letters.size(), 1),
+        data_layout("NC" + letters),
+        kernel_layout("OI" + letters) {}
+
   // All but the dtype of the result.
-  static constexpr auto kShapeFields =
-      fields(field("strides", &ConvolutionAttrs::strides,
-                   "how far the window moves: one number, or height and width"),
-             field("padding", &ConvolutionAttrs::padding,
-                   "zeros around the image: one number, (height, width) or (top, left, bottom, right)"),
-             field("dilation", &ConvolutionAttrs::dilation,
-                   "the distance between the elements that a window covers"),
-             field("groups", &ConvolutionAttrs::groups,
-                   "each group of output channels sees one group of input channels"),
-             field("channels", &ConvolutionAttrs::channels, "output channels; None: as the weight says"),
-             field("kernel_size", &ConvolutionAttrs::kernel_size,
-                   "height and width of the window; None: as the weight says"),
-             field("data_layout", &ConvolutionAttrs::data_layout, "an order of the letters NCHW"),
-             field("kernel_layout", &ConvolutionAttrs::kernel_layout, "an order of the letters OIHW"),
-             field("out_layout", &ConvolutionAttrs::out_layout, "the data's layout, which \"\" stands for"));
+  static constexpr auto kShapeFields = fields(
+      field("strides", &ConvolutionAttrs::strides,
+            "how far the window moves: one number, or one for each spatial axis"),
+      field("padding", &ConvolutionAttrs::padding,
+            "zeros around the data: one number, one for each spatial axis, or twice as many: before "
+            "each axis, then behind each"),
+      field("dilation", &ConvolutionAttrs::dilation,
+            "the distance between the elements that a window covers"),
+      field("groups", &ConvolutionAttrs::groups,
+            "each group of output channels sees one group of input channels"),
+      field("channels", &ConvolutionAttrs::channels, "output channels; None: as the weight says"),
+      field("kernel_size", &ConvolutionAttrs::kernel_size, "extents of the window; None: as the weight says"),
+      field("data_layout", &ConvolutionAttrs::data_layout, "an order of the letters of the default"),
+      field("kernel_layout", &ConvolutionAttrs::kernel_layout, "an order of the letters of the default"),
+      field("out_layout", &ConvolutionAttrs::out_layout, "the data's layout, which \"\" stands for"));
   static constexpr auto kFields = std::tuple_cat(
       kShapeFields,
       fields(field("out_dtype", &ConvolutionAttrs::out_dtype, "of the result; None: the data's")));
 };
 
+struct Conv3dAttrs : ConvolutionAttrs {
+  Conv3dAttrs() : ConvolutionAttrs("DHW") {}
+};
+
 struct TransposedConvolutionAttrs : ConvolutionAttrs {
-  std::vector<int64_t> output_padding = {0, 0};
-  TransposedConvolutionAttrs() { kernel_layout = "IOHW"; }
-  static constexpr auto kOwnFields = fields(
-      field("output_padding", &TransposedConvolutionAttrs::output_padding,
-            "how many rows and columns more the result has: which of the sizes that a convolution would "
-            "have taken to this one"));
+  std::vector<int64_t> output_padding;
+
+  TransposedConvolutionAttrs() : TransposedConvolutionAttrs("HW") {}
+  explicit TransposedConvolutionAttrs(const std::string& letters)
+      : ConvolutionAttrs(letters), output_padding(letters.size(), 0) {
+    kernel_layout = "IO" + letters;
+  }
+
+  static constexpr auto kOwnFields =
+      fields(field("output_padding", &TransposedConvolutionAttrs::output_padding,
+                   "how much longer the result is along each spatial axis: which of the sizes that a "
+                   "convolution would have taken to this one"));
   static constexpr auto kFields = std::tuple_cat(ConvolutionAttrs::kFields, kOwnFields);
+};
+
+struct Conv3dTransposeAttrs : TransposedConvolutionAttrs {
+  Conv3dTransposeAttrs() : TransposedConvolutionAttrs("DHW") {}
 };
 
 // The attributes, understood.
 struct Convolution {
-  Layout data, weight;  // letters N, C, H, W and O, I, H, W
+  Layout data, weight;  // axes N, C and O, I, each before the spatial ones
   Window window;
   int64_t groups = 1;
+
+  size_t axes() const { return window.axes(); }
 };
 Convolution read_convolution(const ConvolutionAttrs& a);
 
-// The parts of the relation that all convolutions have. In both, the weight's dims are in the
-// order of its letters.
+// The parts of the relation that all convolutions have. The weight's dims are in the
+// plain order of its axes.
 //
-// Reads or determines the weight, whose first two dims are `given` where they are known.
-std::array<Dim, 4> relate_weight(Relation& r, const ConvolutionAttrs& a, const Convolution& c,
-                                 const std::array<std::optional<Dim>, 2>& given);
+// Reads or determines the weight, which is argument `arg`, and whose first two dims are `given`
+// where they are known.
+std::vector<Dim> relate_weight(Relation& r, const ConvolutionAttrs& a, const Convolution& c,
+                               const std::array<std::optional<Dim>, 2>& given, int arg = 1);
 // d divided by the groups; fails if they do not divide it.
 Dim per_group(Dim d, int64_t groups, int arg, std::string_view what);
 // out_dtype, which must be floating or not as the data is; and the weight's dtype, which
@@ -95,15 +125,24 @@ void evaluate_products(Args in, Results out, Sums sums, Sum&& sum) {
   }
 }
 
-// Gradients, everything in the layouts NCHW and OIHW. Of y = conv2d(data, weight):
-Expr data_gradient(Builder& b, Expr dy, Expr weight, const Window& w, int64_t groups, Dim height, Dim width);
-Expr weight_gradient(Builder& b, Expr data, Expr dy, const Window& w, int64_t groups, Dim height, Dim width);
+// For `evaluate`: the indices of a shape in row-major order.
+std::vector<std::vector<int64_t>> indices_of(const Shape& shape);
 
-// x as NCHW (or a weight as OIHW), in the dtype.
+// Gradients, everything in the default layouts of a convolution: NCHW and OIHW, if it has two
+// spatial axes. Of y = convolution(data, weight), where `extents` are those of the data's or the
+// weight's spatial axes:
+Expr data_gradient(Builder& b, Expr dy, Expr weight, const Window& w, int64_t groups,
+                   std::span<const Dim> extents);
+Expr weight_gradient(Builder& b, Expr data, Expr dy, const Window& w, int64_t groups,
+                     std::span<const Dim> extents);
+
+// x in the plain order of its layout's axes, in the dtype; and back.
 Expr canonical(Builder& b, Expr x, const Layout& layout, DType dtype);
 Expr from_canonical(Builder& b, Expr x, const Layout& layout, DType dtype);
 
-// The attributes of a conv2d in canonical layouts.
+// The attributes of a convolution in default layouts, and the operator that has so many spatial
+// axes.
 std::vector<AttrArg> convolution_attrs(const Window& w, int64_t groups);
+const OpDef& convolution_over(size_t axes);
 
 }  // namespace relay::op

@@ -115,6 +115,8 @@ TEST(Conv2dTranspose, GradientsAreTheDerivatives) {
   }
   check_gradient(kConv2dTranspose, {random(kFloat64, {1, 2, 3, 3}, 1), random(kFloat64, {2, 3, 3, 3}, 2)},
                  {{"strides", Ints{3, 2}}, {"output_padding", Ints{2, 1}}, {"padding", Ints{1}}});
+  // An image without rows still gives two.
+  check_gradient(kConv2dTranspose, {Tensor(kFloat64, {1, 1, 0, 3}), random(kFloat64, {1, 1, 3, 2}, 2)});
   check_gradient(
       kConv2dTranspose, {random(kFloat64, {1, 3, 3, 2}, 1), random(kFloat64, {3, 2, 4, 2}, 2)},
       {{"data_layout", std::string("NHWC")}, {"kernel_layout", std::string("HWOI")}, {"strides", Ints{2}}});
@@ -146,6 +148,48 @@ TEST(Conv2dTranspose, IsTheTransposeOfTheConvolution) {
     for (int64_t i = 0; i < x.size(); ++i) right += x.get(i) * back.get(i);
     EXPECT_NEAR(left, right, 1e-9);
   }
+}
+
+// Layouts NCDHW and OIDHW, and of the transposed convolution IODHW.
+const std::vector<Case>& volumes() {
+  static const std::vector<Case> all = {
+      {{1, 2, 3, 2, 3}, {2, 2, 2, 1, 2}, {}},
+      {{1, 1, 3, 4, 3}, {2, 1, 2, 3, 2}, {{"padding", Ints{1}}, {"strides", Ints{2, 1, 2}}}},
+      {{1, 2, 4, 3, 2}, {1, 2, 2, 2, 1}, {{"dilation", Ints{2, 1, 1}}, {"padding", Ints{1, 0, 0, 0, 1, 2}}}},
+      {{2, 4, 2, 2, 3}, {2, 2, 1, 2, 2}, {{"groups", int64_t{2}}}},
+      {{0, 2, 2, 2, 2}, {3, 2, 2, 2, 2}, {}},
+  };
+  return all;
+}
+
+TEST(Conv3d, GradientsAreTheDerivatives) {
+  for (const Case& c : volumes()) {
+    const Tensor data = random(kFloat64, c.data, 1), weight = random(kFloat64, c.weight, 2);
+    check_gradient(kConv3d, {data, weight}, c.attrs);
+    const Shape small{c.data[0], c.weight[0], 2, 1, 3};
+    check_gradient(kConv3dTranspose, {random(kFloat64, small, 3), weight}, c.attrs);
+  }
+}
+
+TEST(Conv3d, LoweringsComputeWhatEvaluationDoes) {
+  for (const Case& c : volumes()) {
+    for (const DType d : {kFloat32, kFloat16, kInt32, kInt8}) {
+      SCOPED_TRACE(d.name());
+      const Tensor data = random(d, c.data, 1, -100, 100), weight = random(d, c.weight, 2, -3, 3);
+      check_lowering(kConv3d, {data, weight}, c.attrs);
+      const Shape small{c.data[0], c.weight[0], 2, 1, 3};
+      check_lowering(kConv3dTranspose, {random(d, small, 3, -100, 100), weight}, c.attrs);
+    }
+  }
+}
+
+TEST(Conv3d, TypesOfSymbolicShapes) {
+  Context context;
+  const Dim n = context.shape_variable("n"), l = context.shape_variable("l"), h = context.shape_variable("h");
+  const std::vector<Dim> data{n, 3, l, h, h}, weight{8, 3, 1, 3, 3};
+  const std::vector<Type> args{context.tensor_type(data, kFloat32), context.tensor_type(weight, kFloat32)};
+  EXPECT_EQ(infer_text(context, kConv3d, args, {{"padding", Ints{1, 1, 0}}}),
+            "Tensor[(n, 8, l + 2, h, h - 2), float32]");
 }
 
 }  // namespace

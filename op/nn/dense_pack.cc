@@ -15,21 +15,11 @@
 #include "op/domain.h"
 #include "op/layout.h"
 #include "op/nn/convolution.h"
-#include "op/tensor/attributes.h"
+#include "op/nn/matmul.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
 namespace {
-
-struct DensePackAttrs {
-  std::optional<Dim> units = {};
-  MaybeDType out_dtype = {};
-  std::string weight_layout = "NC";
-  static constexpr auto kFields = fields(
-      field("units", &DensePackAttrs::units, "outputs; None: all that the panels hold"),
-      field("out_dtype", &DensePackAttrs::out_dtype, "of the result; None: the data's"),
-      field("weight_layout", &DensePackAttrs::weight_layout, "NC32n: panels of 32 outputs").required());
-};
 
 // The layout of the weight: outputs N in panels, inputs C.
 Layout panels_of(const DensePackAttrs& a) {

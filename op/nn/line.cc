@@ -1,8 +1,13 @@
-// One-dimensional convolution and pooling: nn.conv1d, nn.max_pool1d, nn.avg_pool1d. A line is an
-// image of height 1.
+// One-dimensional convolution and pooling: nn.conv1d, nn.conv1d_transpose, nn.max_pool1d,
+// nn.avg_pool1d. A line is an image of height 1.
 //
 //   nn.conv1d(data, weight)[n, o, x] = sum over i, v of data[n, g*I + i, x*s + v*d - p] * weight[o, i, v]
 //   (Tensor[(n, c, w), d], Tensor[(o, c / groups, kw), e]) -> Tensor[(n, o, w'), out_dtype]
+//
+//   nn.conv1d_transpose(data, weight)[n, g*O + o, x*s + v*d - p] += data[n, i, x] * weight[i, o, v]
+//   for all i, x, v
+//   (Tensor[(n, c, w), d], Tensor[(c, o, kw), e]) -> Tensor[(n, o * groups, w'), out_dtype]
+//   where w' = (w - 1) * stride - padding + (kw - 1) * dilation + 1 + output_padding
 //
 //   nn.max_pool1d(data)[n, c, x] = max over v of data[n, c, x*s + v*d - p]
 //   (Tensor[(n, c, w), d]) -> Tensor[(n, c, w'), d]
@@ -11,8 +16,8 @@
 //   (Tensor[(n, c, w), d]) -> Tensor[(n, c, w'), d]
 //
 //   C1: data (and the weight) have rank 3.   C2: the layouts are orders of NCW and OIW.
-//   C3: strides, dilation and pool_size are one number, padding is one or two.
-//   C4: what nn.conv2d, nn.max_pool2d and nn.avg_pool2d require.
+//   C3: strides, dilation, pool_size and output_padding are one number, padding is one or two.
+//   C4: what nn.conv2d, nn.conv2d_transpose, nn.max_pool2d and nn.avg_pool2d require.
 #include "base/cat.h"
 #include "op/nn/convolution.h"
 #include "op/nn/pooling.h"
@@ -20,47 +25,20 @@
 namespace relay::op {
 namespace {
 
-struct Conv1dAttrs {
-  std::vector<int64_t> strides = {1}, padding = {0, 0}, dilation = {1};
-  int64_t groups = 1;
-  std::optional<Dim> channels = {};
-  std::optional<std::vector<Dim>> kernel_size = {};
-  std::string data_layout = "NCW", kernel_layout = "OIW", out_layout = {};
-  MaybeDType out_dtype = {};
-  static constexpr auto kFields = fields(
-      field("strides", &Conv1dAttrs::strides, "how far the window moves"),
-      field("padding", &Conv1dAttrs::padding, "zeros on both sides, or before and after"),
-      field("dilation", &Conv1dAttrs::dilation, "the distance between the elements that a window covers"),
-      field("groups", &Conv1dAttrs::groups, "each group of output channels sees one group of input channels"),
-      field("channels", &Conv1dAttrs::channels, "output channels; None: as the weight says"),
-      field("kernel_size", &Conv1dAttrs::kernel_size, "elements of the window; None: as the weight says"),
-      field("data_layout", &Conv1dAttrs::data_layout, "an order of the letters NCW"),
-      field("kernel_layout", &Conv1dAttrs::kernel_layout, "an order of the letters OIW"),
-      field("out_layout", &Conv1dAttrs::out_layout, "the data's layout, which \"\" stands for"),
-      field("out_dtype", &Conv1dAttrs::out_dtype, "of the result; None: the data's"));
+struct Conv1dAttrs : ConvolutionAttrs {
+  Conv1dAttrs() : ConvolutionAttrs("W") { padding = {0, 0}; }
 };
 
-struct MaxPool1dAttrs {
-  std::vector<int64_t> pool_size = {};
-  std::vector<int64_t> strides = {1}, dilation = {1}, padding = {0};
-  std::string layout = "NCW", out_layout = {};
-  bool ceil_mode = false;
-  static constexpr auto kFields = fields(
-      field("pool_size", &MaxPool1dAttrs::pool_size, "elements of the window").required(),
-      field("strides", &MaxPool1dAttrs::strides, "how far the window moves"),
-      field("dilation", &MaxPool1dAttrs::dilation, "the distance between the elements that a window covers"),
-      field("padding", &MaxPool1dAttrs::padding, "on both sides, or before and after"),
-      field("layout", &MaxPool1dAttrs::layout, "an order of the letters NCW"),
-      field("out_layout", &MaxPool1dAttrs::out_layout, "the data's layout, which \"\" stands for"),
-      field("ceil_mode", &MaxPool1dAttrs::ceil_mode,
-            "a last window that starts inside of the line or the padding before it may end outside"));
+struct Conv1dTransposeAttrs : TransposedConvolutionAttrs {
+  Conv1dTransposeAttrs() : TransposedConvolutionAttrs("W") {}
 };
 
-struct AvgPool1dAttrs : MaxPool1dAttrs {
-  bool count_include_pad = false;
-  static constexpr auto kFields = std::tuple_cat(
-      MaxPool1dAttrs::kFields, fields(field("count_include_pad", &AvgPool1dAttrs::count_include_pad,
-                                            "the padding counts as zeros, and not as nothing")));
+struct MaxPool1dAttrs : MaxPoolAttrs {
+  MaxPool1dAttrs() : MaxPoolAttrs("W") {}
+};
+
+struct AvgPool1dAttrs : AvgPoolAttrs {
+  AvgPool1dAttrs() : AvgPoolAttrs("W") {}
 };
 
 // Where the height goes: before the width. The letters are checked here, so that a layout with a
@@ -97,7 +75,7 @@ struct Image {
   std::vector<size_t> height;  // of each argument; the result is like the first
 };
 
-Image image(const Conv1dAttrs& a) {
+Image image(const ConvolutionAttrs& a) {
   Image out;
   out.height = {place_of_height("data_layout", a.data_layout, "NCW"),
                 place_of_height("kernel_layout", a.kernel_layout, "OIW")};
@@ -114,7 +92,13 @@ Image image(const Conv1dAttrs& a) {
   return out;
 }
 
-Image image(const MaxPool1dAttrs& a) {
+Image image(const TransposedConvolutionAttrs& a) {
+  Image out = image(static_cast<const ConvolutionAttrs&>(a));
+  out.attrs.push_back({"output_padding", two("output_padding", a.output_padding, 0)});
+  return out;
+}
+
+Image image(const MaxPoolAttrs& a) {
   Image out;
   out.height = {place_of_height("layout", a.layout, "NCW")};
   out.attrs = {{"pool_size", two("pool_size", a.pool_size, 1)},
@@ -127,8 +111,8 @@ Image image(const MaxPool1dAttrs& a) {
   return out;
 }
 
-Image image(const AvgPool1dAttrs& a) {
-  Image out = image(static_cast<const MaxPool1dAttrs&>(a));
+Image image(const AvgPoolAttrs& a) {
+  Image out = image(static_cast<const MaxPoolAttrs&>(a));
   out.attrs.push_back({"count_include_pad", a.count_include_pad});
   return out;
 }
@@ -195,6 +179,17 @@ const OpDef kConv1d = define<Conv1dAttrs>({
     .refines = {1},
     .relate = relate<Conv1dAttrs, kConv2d>,
     .expand = expand<Conv1dAttrs, kConv2d>,
+});
+
+const OpDef kConv1dTranspose = define<Conv1dTransposeAttrs>({
+    .name = "nn.conv1d_transpose",
+    .doc = "The transpose of a convolution along lines: from short lines to long ones.",
+    .params = {{"data", "a batch of lines"}, {"weight", "the windows' weights"}},
+    .fusion = Fusion::kOutputFusable,
+    .tolerance = {.kind = Tolerance::Kind::kReduction, .length = convolution_length},
+    .refines = {1},
+    .relate = relate<Conv1dTransposeAttrs, kConv2dTranspose>,
+    .expand = expand<Conv1dTransposeAttrs, kConv2dTranspose>,
 });
 
 const OpDef kMaxPool1d = define<MaxPool1dAttrs>({

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "op/define.h"
 #include "op/tensor/attributes.h"
@@ -14,6 +15,19 @@ struct DenseAttrs {
   static constexpr auto kFields =
       fields(field("units", &DenseAttrs::units, "outputs; None: as the weight says"),
              field("out_dtype", &DenseAttrs::out_dtype, "of the result; None: the data's"));
+};
+
+struct DensePackAttrs {
+  std::optional<Dim> units = {};
+  MaybeDType out_dtype = {};
+  std::string weight_layout = "NC";
+  // All but the dtype of the result.
+  static constexpr auto kShapeFields = fields(
+      field("units", &DensePackAttrs::units, "outputs; None: all that the panels hold"),
+      field("weight_layout", &DensePackAttrs::weight_layout, "NC32n: panels of 32 outputs").required());
+  static constexpr auto kFields = std::tuple_cat(
+      kShapeFields,
+      fields(field("out_dtype", &DensePackAttrs::out_dtype, "of the result; None: the data's")));
 };
 
 struct MatmulAttrs {

@@ -3,13 +3,14 @@
 //   constant: pad_value
 //   edge: the nearest element
 //   reflect: the elements mirrored at the first and last one
+//   symmetric: the elements mirrored at the ends, so that the first and last one come twice
 //
 //   (Tensor[s, d], Tensor[(), e]) -> Tensor[s + before + after, d]
 //   C1: pad_width has a pair for each axis.   C2: no width is negative.
-//   C3: pad_mode is "constant", "edge" or "reflect".
+//   C3: pad_mode is "constant", "edge", "reflect" or "symmetric".
 //   C4: pad_value is a scalar, which is converted to d.
-//   C5: an axis that is padded has an element for edge, and more elements than are added on a
-//       side for reflect.
+//   C5: an axis that is padded has an element for edge, more elements than are added on a side
+//       for reflect, and as many for symmetric.
 #include "op/nn/pad.h"
 
 #include "base/cat.h"
@@ -21,16 +22,21 @@
 namespace relay::op {
 namespace {
 
+bool mirrors(const PadAttrs& a) { return a.pad_mode == "reflect" || a.pad_mode == "symmetric"; }
+
+// Of a mode that mirrors: does the element at an end come again right behind it?
+int64_t repeated(const PadAttrs& a) { return a.pad_mode == "symmetric" ? 1 : 0; }
+
 Type relate(Relation& r, const PadAttrs& a) {
   const TensorType& x = r.tensor(0);
   if (a.pad_width.axes.size() != x.rank()) {
     r.fail(kAttributes,
            cat("pad_width must have ", x.rank(), " pairs, not ", a.pad_width.axes.size()));  // C1
   }
-  const bool edge = a.pad_mode == "edge", reflect = a.pad_mode == "reflect";
-  r.require(edge || reflect || a.pad_mode == "constant", kAttributes,
-            cat("pad_mode must be constant, edge or reflect, not `", a.pad_mode, "`"));  // C3
-  r.require_rank(1, 0);                                                                  // C4
+  const bool edge = a.pad_mode == "edge", mirror = mirrors(a);
+  r.require(edge || mirror || a.pad_mode == "constant", kAttributes,
+            cat("pad_mode must be constant, edge, reflect or symmetric, not `", a.pad_mode, "`"));  // C3
+  r.require_rank(1, 0);                                                                             // C4
   std::vector<Dim> out;
   for (size_t d = 0; d < x.rank(); ++d) {
     const auto& [before, after] = a.pad_width.axes[d];
@@ -39,7 +45,8 @@ Type relate(Relation& r, const PadAttrs& a) {
       if (!width.is_const()) continue;
       r.require(width.value() >= 0, kAttributes, "pad_width must not be negative");  // C2
       if (!x.dims[d].is_const() || width.value() == 0) continue;
-      const int64_t needed = edge ? 1 : reflect && width.value() < INT64_MAX ? width.value() + 1 : 0;
+      const int64_t more = mirror && width.value() < INT64_MAX ? width.value() + 1 - repeated(a) : 0;
+      const int64_t needed = edge ? 1 : more;
       r.require(x.dims[d].value() >= needed, 0,
                 cat("axis ", d, " has too few elements to be padded by ", width.value()));  // C5
     }
@@ -65,7 +72,7 @@ void evaluate(const PadAttrs& a, Args in, Results out) {
       } else if (a.pad_mode == "edge") {
         at[d] = at[d] < 0 ? 0 : last;
       } else {
-        at[d] = at[d] < 0 ? -at[d] : 2 * last - at[d];
+        at[d] = at[d] < 0 ? -at[d] - repeated(a) : 2 * last + repeated(a) - at[d];
       }
     }
     copy_element(inside ? x : fill, inside ? offset_of(x.shape(), at) : 0, out[0], number++);
@@ -97,7 +104,8 @@ std::vector<Expr> differentiate(Builder& b, const PadAttrs& a, const Site& c) {
       if (a.pad_mode == "edge") {
         add(call(b, kSum, {part}, {{"axis", axis}, {"keepdims", true}}), front ? Dim(0) : extent - 1);
       } else {
-        add(call(b, kReverse, {part}, {{"axis", axis}}), front ? Dim(1) : extent - 1 - after);
+        const Dim kept = 1 - repeated(a);  // at an end, which are not mirrored
+        add(call(b, kReverse, {part}, {{"axis", axis}}), front ? kept : extent - kept - after);
       }
     }
   }
@@ -113,7 +121,7 @@ std::vector<Expr> differentiate(Builder& b, const PadAttrs& a, const Site& c) {
 
 std::vector<kernel::Tensor> lower(kernel::Builder& k, const PadAttrs& a, const Lowering& c) {
   const kernel::Tensor& x = c.in[0];
-  const bool reflect = a.pad_mode == "reflect";
+  const bool mirror = mirrors(a);
   return {k.compute("pad", c.dtype(), c.shape(), [&](kernel::Indices i) {
     std::vector<kernel::Expr> at(i.begin(), i.end());
     kernel::Expr inside = k.constant(kBool, 1);
@@ -128,11 +136,12 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const PadAttrs& a, const L
         continue;
       }
       if (extent->kind != kernel::ExprKind::kInt || !first.is_const() || !second.is_const()) {
-        const kernel::Expr most = reflect ? max(before, after) : zero;  // C5
+        const kernel::Expr most = mirror ? max(before, after) - repeated(a) : zero;  // C5
         k.require_shape(less(most, extent), "an axis has too few elements to be padded");
       }
       const kernel::Expr last = extent - 1;
-      at[d] = reflect ? min(max(at[d], -at[d]), last * 2 - at[d]) : min(max(at[d], zero), last);
+      at[d] = mirror ? min(max(at[d], -at[d] - repeated(a)), last * 2 + repeated(a) - at[d])
+                     : min(max(at[d], zero), last);
     }
     if (a.pad_mode != "constant") return x.at(at);
     return select(inside, x.at(at), cast(c.dtype(), c.in[1]()));

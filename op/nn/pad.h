@@ -13,7 +13,7 @@ struct PadAttrs {
   std::string pad_mode = "constant";
   static constexpr auto kFields = fields(
       field("pad_width", &PadAttrs::pad_width, "how many elements before and after each axis").required(),
-      field("pad_mode", &PadAttrs::pad_mode, "constant, edge or reflect"));
+      field("pad_mode", &PadAttrs::pad_mode, "constant, edge, reflect or symmetric"));
 };
 
 }  // namespace relay::op

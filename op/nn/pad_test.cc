@@ -27,7 +27,7 @@ std::vector<AttrArg> attrs_of(const Case& c, const char* mode) {
 
 TEST(Pad, GradientsAreTheDerivatives) {
   for (const Case& c : kCases) {
-    for (const char* mode : {"constant", "edge", "reflect"}) {
+    for (const char* mode : {"constant", "edge", "reflect", "symmetric"}) {
       check_gradient(kPad, {random(kFloat64, c.data, 1), random(kFloat64, {}, 2)}, attrs_of(c, mode));
     }
   }
@@ -37,7 +37,7 @@ TEST(Pad, LoweringsComputeWhatEvaluationDoes) {
   for (const Case& c : kCases) {
     for (const DType d : {kFloat32, kFloat16, kInt8, kUInt64, kBool}) {
       SCOPED_TRACE(d.name());
-      for (const char* mode : {"constant", "edge", "reflect"}) {
+      for (const char* mode : {"constant", "edge", "reflect", "symmetric"}) {
         check_lowering(kPad, {random(d, c.data, 1, 0, 100), random(d, {}, 2, 0, 100)}, attrs_of(c, mode));
       }
       check_lowering(kPad, {random(d, c.data, 1, 0, 100), Tensor::scalar_int(kInt32, 1)},
@@ -56,6 +56,7 @@ TEST(Pad, Modes) {
   EXPECT_EQ(padded("constant"), (std::vector<int64_t>{9, 9, 1, 2, 3, 9, 9}));
   EXPECT_EQ(padded("edge"), (std::vector<int64_t>{1, 1, 1, 2, 3, 3, 3}));
   EXPECT_EQ(padded("reflect"), (std::vector<int64_t>{3, 2, 1, 2, 3, 2, 1}));
+  EXPECT_EQ(padded("symmetric"), (std::vector<int64_t>{2, 1, 1, 2, 3, 3, 2}));
 }
 
 TEST(BatchFlatten, KeepsTheBatch) {

@@ -2,7 +2,16 @@
 
 #include <algorithm>
 
+#include "base/cat.h"
+
 namespace relay::op {
+
+std::vector<kernel::Expr> Pool::extents(kernel::Builder& k) const {
+  std::vector<kernel::Expr> out;
+  for (const int64_t extent : size) out.push_back(k.index(extent));
+  return out;
+}
+
 kernel::Expr Pool::count(kernel::Builder& k, size_t axis, kernel::Expr result, kernel::Expr extent) const {
   const bool padding = window.before[axis] != 0 || window.after[axis] != 0;
   if (!ceil && (include_pad || !padding)) return k.index(size[axis]);
@@ -32,12 +41,31 @@ int64_t Pool::count(size_t axis, int64_t result, int64_t extent) const {
   return last - first;
 }
 
+kernel::Expr Pool::count(kernel::Builder& k, std::span<const kernel::Expr> result,
+                         std::span<const kernel::Expr> extents) const {
+  kernel::Expr out = count(k, 0, result[2], extents[2]);
+  for (size_t axis = 1; axis < axes(); ++axis)
+    out = out * count(k, axis, result[2 + axis], extents[2 + axis]);
+  return out;
+}
+
+int64_t Pool::count(std::span<const int64_t> result, std::span<const int64_t> extents) const {
+  int64_t out = 1;
+  for (size_t axis = 0; axis < axes(); ++axis) out *= count(axis, result[2 + axis], extents[2 + axis]);
+  return out;
+}
+
 Pool read_pool(const MaxPoolAttrs& a) {
   Pool p;
-  p.layout = read_order("layout", a.layout, "NCHW");
+  p.layout = read_order("layout", a.layout, cat("NC", a.spatial));
   require_same_layout(a.out_layout, a.layout);
-  p.window = read_window(a.strides, a.dilation, a.padding);
-  p.size = read_sizes("pool_size", a.pool_size);
+  p.window = read_window(a.strides, a.dilation, a.padding, a.spatial.size());
+  p.size = read_sizes("pool_size", a.pool_size, a.spatial.size());
+  int64_t elements = 1;
+  for (const int64_t extent : p.size) {
+    if (__builtin_mul_overflow(elements, extent, &elements))
+      throw RelationError{kAttributes, "the window has more elements than 63 bits count"};
+  }
   p.ceil = a.ceil_mode;
   return p;
 }
@@ -49,8 +77,8 @@ Pool read_pool(const AvgPoolAttrs& a) {
 }
 
 std::vector<Dim> pooled(const Pool& p, const TensorType& x) {
-  std::array<Dim, 4> dims = parts(p.layout, x.dims);
-  for (size_t axis = 0; axis < 2; ++axis)
+  std::vector<Dim> dims = p.layout.extents(x.dims);
+  for (size_t axis = 0; axis < p.axes(); ++axis)
     dims[2 + axis] = p.window.count(axis, dims[2 + axis], p.size[axis], p.ceil);
   return p.layout.shape(dims);
 }
@@ -66,12 +94,34 @@ std::vector<AttrArg> pool_attrs(const AvgPoolAttrs& a) {
   return out;
 }
 
+void elements_of(const Pool& p, std::span<const int64_t> extents, std::span<const int64_t> step,
+                 std::span<const int64_t> place, std::vector<int64_t>& out) {
+  out.assign(1, place[0] * step[0] + place[1] * step[1]);
+  // Axis by axis, each element that is there so far becomes those of a line, from the back, so that
+  // none is written over before it was read.
+  for (size_t axis = 0; axis < p.axes(); ++axis) {
+    const size_t d = 2 + axis, lines = out.size();
+    // A window may be much larger than the data, most of it padding.
+    const auto [first, last] = p.inside(axis, place[d], 0, extents[d]);
+    const auto count = static_cast<size_t>(last - first);
+    const int64_t start =
+        place[d] * p.window.stride[axis] + first * p.window.dilation[axis] - p.window.before[axis];
+    out.resize(lines * count);
+    for (size_t line = count == 0 ? 0 : lines; line-- > 0;) {
+      const int64_t begin = out[line] + start * step[d];
+      for (size_t k = count; k-- > 0;) {
+        out[line * count + k] = begin + static_cast<int64_t>(k) * p.window.dilation[axis] * step[d];
+      }
+    }
+  }
+}
+
 Covering covering(kernel::Builder& k, const Pool& p, kernel::Indices i, kernel::Indices r,
                   const kernel::Tensor& result) {
-  std::array<kernel::Expr, 4> at = parts(p.layout, i);
-  const std::array<kernel::Expr, 4> extents = parts(p.layout, result.shape());
+  std::vector<kernel::Expr> at = p.layout.coordinates(i);
+  const std::vector<kernel::Expr> extents = p.layout.extents(result.shape());
   kernel::Expr exists = k.constant(kBool, 1);
-  for (size_t axis = 0; axis < 2; ++axis) {
+  for (size_t axis = 0; axis < p.axes(); ++axis) {
     const int64_t stride = p.window.stride[axis];
     const kernel::Expr start = at[2 + axis] + p.window.before[axis] - r[axis] * p.window.dilation[axis];
     at[2 + axis] = floor_div(start, stride);

@@ -102,6 +102,45 @@ TEST(Pool2d, WindowsThatEndOutside) {
             "Tensor[(1, 1, (h + 1) // 2 - 1, 3), float32]");
 }
 
+const std::vector<Case>& volumes() {
+  static const std::vector<Case> all = {
+      {{1, 2, 3, 2, 4}, {{"pool_size", Ints{2}}}},
+      {{1, 1, 3, 4, 3},
+       {{"pool_size", Ints{2, 1, 3}}, {"strides", Ints{2, 1, 1}}, {"padding", Ints{1, 0, 1}}}},
+      {{1, 1, 5, 2, 3},
+       {{"pool_size", Ints{2}}, {"dilation", Ints{2, 1, 1}}, {"padding", Ints{0, 0, 0, 1, 1, 0}}}},
+      {{1, 1, 4, 3, 4}, {{"pool_size", Ints{3, 2, 3}}, {"strides", Ints{2}}, {"ceil_mode", true}}},
+      {{1, 2, 3, 2, 2}, {{"pool_size", Ints{2}}, {"layout", std::string("NDHWC")}}},
+  };
+  return all;
+}
+
+TEST(Pool3d, GradientsAreTheDerivatives) {
+  for (const Case& c : volumes()) {
+    const Tensor x = random(kFloat64, c.data, 1);
+    check_gradient(kMaxPool3d, {x}, c.attrs);
+    check_gradient(kAvgPool3d, {x}, c.attrs);
+    const Tensor dy = random(kFloat64, evaluate(kAvgPool3d, {x}, c.attrs).shape(), 2);
+    check_gradient(kAvgPool3dGrad, {x, dy}, including(c.attrs));
+  }
+}
+
+TEST(Pool3d, LoweringsComputeWhatEvaluationDoes) {
+  for (const Case& c : volumes()) {
+    for (const DType d : {kFloat32, kFloat16, kInt8, kUInt64}) {
+      SCOPED_TRACE(d.name());
+      const Tensor x = random(d, c.data, 1, -100, 100);
+      check_lowering(kMaxPool3d, {x}, c.attrs);
+      check_lowering(kAvgPool3d, {x}, c.attrs);
+      check_lowering(kAvgPool3d, {x}, including(c.attrs));
+      if (!d.is_float()) continue;
+      const Tensor dy = random(d, evaluate(kAvgPool3d, {x}, c.attrs).shape(), 2);
+      check_lowering(kAvgPool3dGrad, {x, dy}, c.attrs);
+      check_lowering(kMaxPool3dGrad, {x, dy}, c.attrs);
+    }
+  }
+}
+
 TEST(GlobalPool2d, ReducesHeightAndWidth) {
   const Tensor x = tensor<double>(kFloat32, {1, 2, 2, 2}, {1, 2, 3, 6, -1, -2, -3, -6});
   EXPECT_EQ(evaluate(kGlobalAvgPool2d, {x}).doubles(), (std::vector<double>{3, -3}));

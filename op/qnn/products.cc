@@ -1,6 +1,8 @@
-// Products of small integers, summed in wide ones: qnn.dense, qnn.conv2d and qnn.conv2d_transpose.
+// Products of small integers, summed in wide ones.
 //
 //   qnn.dense(q, w, zq, zw, sq, sw) = nn.dense(q - zq, w - zw)
+//   qnn.contrib_dense_pack(q, w, zq, zw, sq, sw) = nn.contrib_dense_pack(q - zq, w - zw)
+//   qnn.batch_matmul(q, w, zq, zw, sq, sw) = nn.batch_matmul(q - zq, w - zw)
 //   qnn.conv2d(q, w, zq, zw, sq, sw) = nn.conv2d(q - zq, w - zw)
 //   qnn.conv2d_transpose(q, w, zq, zw, sq, sw) = nn.conv2d_transpose(q - zq, w - zw)
 //
@@ -8,7 +10,8 @@
 //   C1: d and e are int8, uint8, int16 or uint16.   C2: zero points are integers.
 //   C3: scales are floating.
 //   C4: the data's zero point and scale are scalars. The weight's are scalars, or have an element
-//       for each output channel; of a transposed convolution in groups they are scalars.
+//       for each output channel. They are scalars of a transposed convolution in groups, of
+//       qnn.batch_matmul and of a packed weight.
 //   C5: out_dtype is int16 or int32.
 //   C6: data, weight and attributes are as the operator without `qnn.` wants them.
 //
@@ -35,6 +38,20 @@ struct QnnDenseAttrs : DenseAttrs {
              field("out_dtype", &QnnDenseAttrs::out_dtype, kSumsDoc));
 };
 
+struct QnnDensePackAttrs : DensePackAttrs {
+  QnnDensePackAttrs() { out_dtype.given = kInt32; }
+  static constexpr auto kFields =
+      std::tuple_cat(kShapeFields, fields(field("out_dtype", &QnnDensePackAttrs::out_dtype, kSumsDoc)));
+};
+
+struct QnnBatchMatmulAttrs : BatchMatmulAttrs {
+  QnnBatchMatmulAttrs() { out_dtype.given = kInt32; }
+  static constexpr auto kFields =
+      fields(field("out_dtype", &QnnBatchMatmulAttrs::out_dtype, kSumsDoc),
+             field("transpose_a", &QnnBatchMatmulAttrs::transpose_a, "x is given transposed"),
+             field("transpose_b", &QnnBatchMatmulAttrs::transpose_b, "y is given transposed"));
+};
+
 struct QnnConvolutionAttrs : ConvolutionAttrs {
   QnnConvolutionAttrs() { out_dtype.given = kInt32; }
   static constexpr auto kFields =
@@ -56,6 +73,8 @@ DType sums_of(const A& a) {
 }
 
 const OpDef& plain(const QnnDenseAttrs&) { return kDense; }
+const OpDef& plain(const QnnDensePackAttrs&) { return kDensePack; }
+const OpDef& plain(const QnnBatchMatmulAttrs&) { return kBatchMatmul; }
 const OpDef& plain(const QnnConvolutionAttrs&) { return kConv2d; }
 const OpDef& plain(const QnnTransposedConvolutionAttrs&) { return kConv2dTranspose; }
 
@@ -63,6 +82,14 @@ std::vector<AttrArg> plain_attrs(const QnnDenseAttrs& a) {
   std::vector<AttrArg> out{{"out_dtype", sums_of(a)}};
   if (a.units) out.push_back({"units", *a.units});
   return out;
+}
+std::vector<AttrArg> plain_attrs(const QnnDensePackAttrs& a) {
+  std::vector<AttrArg> out{{"out_dtype", sums_of(a)}, {"weight_layout", a.weight_layout}};
+  if (a.units) out.push_back({"units", *a.units});
+  return out;
+}
+std::vector<AttrArg> plain_attrs(const QnnBatchMatmulAttrs& a) {
+  return {{"out_dtype", sums_of(a)}, {"transpose_a", a.transpose_a}, {"transpose_b", a.transpose_b}};
 }
 std::vector<AttrArg> shape_attrs(const ConvolutionAttrs& a) {
   std::vector<AttrArg> out{{"strides", a.strides},         {"padding", a.padding},
@@ -82,6 +109,8 @@ std::vector<AttrArg> plain_attrs(const QnnTransposedConvolutionAttrs& a) {
 
 // The weight's axis of output channels; nothing if no axis of it counts them all.
 std::optional<size_t> channel_axis(const QnnDenseAttrs&) { return 0; }
+std::optional<size_t> channel_axis(const QnnDensePackAttrs&) { return std::nullopt; }
+std::optional<size_t> channel_axis(const QnnBatchMatmulAttrs&) { return std::nullopt; }
 std::optional<size_t> channel_axis(const QnnConvolutionAttrs& a) {
   return read_convolution(a).weight.place(0);
 }
@@ -90,13 +119,19 @@ std::optional<size_t> channel_axis(const QnnTransposedConvolutionAttrs& a) {
   return c.groups == 1 ? std::optional(c.weight.place(0)) : std::nullopt;
 }
 
+template <class A>
+std::string_view why_scalar(const A&) {
+  return "expected a scalar";
+}
+std::string_view why_scalar(const QnnTransposedConvolutionAttrs&) {
+  return "expected a scalar, as there are groups";
+}
+
 // --- rules ---------------------------------------------------------------------------------------
 
 template <class A>
 Type relate(Relation& r, const A& a) {
-  for (const int arg : {0, 1}) {
-    r.require(is_narrow_integer(r.tensor(arg).dtype), arg, "expected int8, uint8, int16 or uint16");  // C1
-  }
+  for (const int arg : {0, 1}) require_narrow_integer(r, arg);       // C1
   for (const int zero : {2, 3}) require(r, zero, Domain::kInteger);  // C2
   for (const int scale : {4, 5}) require(r, scale, Domain::kFloat);  // C3
   for (const int scalar : {2, 4}) r.require_rank(scalar, 0);         // C4
@@ -108,7 +143,7 @@ Type relate(Relation& r, const A& a) {
     const TensorType& parameter = r.tensor(arg);
     if (parameter.rank() == 0) continue;
     r.require(axis && parameter.rank() == 1, arg,
-              axis ? "expected a scalar or a vector" : "expected a scalar, as there are groups");  // C4
+              axis ? "expected a scalar or a vector" : why_scalar(a));  // C4
     r.same(parameter.dims[0], r.tensor(1).dims[*axis], arg, "the number of output channels of weight",
            1);  // C4
   }
@@ -153,6 +188,27 @@ const OpDef kQnnDense = define<QnnDenseAttrs>({
     .params = params("vectors of small integers along the last axis", "(units, inputs)"),
     .relate = relate<QnnDenseAttrs>,
     .expand = expand<QnnDenseAttrs>,
+});
+
+const OpDef kQnnContribDensePack = define<QnnDensePackAttrs>({
+    .name = "qnn.contrib_dense_pack",
+    .doc = "qnn.dense with a weight whose outputs are grouped in panels.",
+    .params = params("vectors of small integers along the last axis", "(panels, inputs, outputs of a panel)"),
+    .relate = relate<QnnDensePackAttrs>,
+    .expand = expand<QnnDensePackAttrs>,
+});
+
+const OpDef kQnnBatchMatmul = define<QnnBatchMatmulAttrs>({
+    .name = "qnn.batch_matmul",
+    .doc = "The products of two batches of matrices of small integers, without their zero points.",
+    .params = {{"x", "(batch, rows, inner); inner and rows exchanged with transpose_a"},
+               {"y", "(batch, inner, columns); columns and inner exchanged with transpose_b"},
+               {"x_zero_point", "the integer of x that stands for 0"},
+               {"y_zero_point", "the integer of y that stands for 0"},
+               {"x_scale", "the distance of neighbouring integers of x"},
+               {"y_scale", "the distance of neighbouring integers of y"}},
+    .relate = relate<QnnBatchMatmulAttrs>,
+    .expand = expand<QnnBatchMatmulAttrs>,
 });
 
 const OpDef kQnnConv2d = define<QnnConvolutionAttrs>({

@@ -125,7 +125,6 @@ Expr expand_requantize(Builder& b, const RequantizeAttrs& a, const Site& c) {
   const auto wide = [&](size_t i) { return to(kFloat64, along(b, c.args[i], c.args[0], a.axis)); };
   const Term q = to(kFloat64, {b, c.args[0]}), ratio = wide(1) / to(kFloat64, {b, c.args[3]});
   const Term v = (q - wide(2)) * ratio;
-  const auto half_up = [](Term t) { return t.apply(kFloor, {t + 0.5}); };
   const Term rounded =
       a.rounding != "TONEAREST" ? half_up(v) : where(less(v, v.number(0)), -half_up(-v), half_up(v));
   return saturated(rounded + to(kFloat64, {b, c.args[4]}), a.out_dtype);

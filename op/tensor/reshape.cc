@@ -166,6 +166,34 @@ Type relate_reshape(Relation& r, const ReshapeAttrs& a) {
   return r.tensor_of(ReshapeReader{r, x, a}.read(), x.dtype);
 }
 
+// --- contrib_reverse_reshape ---------------------------------------------------------------------
+
+// contrib_reverse_reshape(x)[i] = x[j], where i and j have one position in row-major order
+//
+// The codes of newshape are those of reshape, read from right to left: (10, 5, 4) with (-1, 0)
+// becomes (50, 4), and not (40, 5). The code -4 reads what follows it, so it has no place here.
+//
+//   (Tensor[s, d]) -> Tensor[newshape, d]
+//   C1: newshape holds extents and codes but -4, at most one of them -1; what is
+//       symbolic is an extent.
+//   C2: codes find the dims they speak of.   C3: the number of elements stays the same.
+Type relate_reverse_reshape(Relation& r, const ReshapeAttrs& a) {
+  const TensorType& x = r.tensor(0);
+  const size_t n = a.newshape.size();
+  for (size_t i = 0; i < n; ++i) {
+    const bool splits = a.newshape[i] == Dim(-4) && !a.is_extent(i);
+    r.require(!splits, kAttributes, "newshape must not hold the code -4, which reads to the right");  // C1
+  }
+  ReshapeAttrs turned = a;
+  std::reverse(turned.newshape.begin(), turned.newshape.end());
+  for (int64_t& place : turned.extents) place = static_cast<int64_t>(n) - 1 - place;
+  std::vector<Dim> dims = dims_of(x);
+  std::reverse(dims.begin(), dims.end());
+  std::vector<Dim> out = ReshapeReader{r, *r.tensor_of(dims, x.dtype), turned}.read();
+  std::reverse(out.begin(), out.end());
+  return r.tensor_of(out, x.dtype);
+}
+
 // --- reshape_like --------------------------------------------------------------------------------
 
 struct ReshapeLikeAttrs {
@@ -284,6 +312,19 @@ const OpDef kReshape = define<ReshapeAttrs>({
     .fusion = Fusion::kInjective,
     .view = true,
     .relate = relate_reshape,
+    .evaluate = evaluate_view,
+    .differentiate = differentiate_view,
+    .lower = lower_view,
+    .settle = settle_reshape,
+});
+
+const OpDef kContribReverseReshape = define<ReshapeAttrs>({
+    .name = "contrib_reverse_reshape",
+    .doc = "The same as reshape, with a new shape that is read from right to left.",
+    .params = {{"data", "any tensor"}},
+    .fusion = Fusion::kInjective,
+    .view = true,
+    .relate = relate_reverse_reshape,
     .evaluate = evaluate_view,
     .differentiate = differentiate_view,
     .lower = lower_view,

@@ -23,6 +23,12 @@ namespace relay::tests {
 namespace {
 
 constexpr double kUlpsOfFormulas = 4;  // as much as operators such as exp may be away
+// Of a corner of a box: a centre less half of an exponential, so that digits cancel.
+constexpr double kUlpsOfCorners = 16 * kUlpsOfFormulas;
+
+double ulps_of(const std::string& name) {
+  return name.find("multibox_transform_loc") == std::string::npos ? kUlpsOfFormulas : kUlpsOfCorners;
+}
 
 // Is something of it computed by a formula (kernel/codegen/functions.inc), where the executor asks
 // the machine's own function?
@@ -92,6 +98,19 @@ bool is_small(const kernel::Kernel& k, const std::vector<Tensor>& inputs) {
   return true;
 }
 
+// Extents that a kernel reads are those that another kernel told from the same data. Any others may
+// lie outside of that data.
+bool extents_fit(const kernel::Kernel& k, const std::vector<Tensor>& inputs) {
+  if (k.read_extents.empty()) return true;
+  try {
+    kernel::execute(k, inputs);
+  } catch (const kernel::BadKernel&) {
+    return false;
+  } catch (const Trap&) {
+  }
+  return true;
+}
+
 class Programs {
  public:
   void add(const tools::TestFile& file) {
@@ -109,7 +128,8 @@ class Programs {
     if (k.external || !kernel::codegen::cannot_compile(k).empty() || has_float8(k)) return;
     if (!texts_.insert(show(k)).second) return;
     std::optional<std::vector<Tensor>> inputs = inputs_of(k, random_);
-    if (inputs && is_small(k, *inputs)) calls_.push_back({std::move(name), &k, std::move(*inputs)});
+    if (inputs && is_small(k, *inputs) && extents_fit(k, *inputs))
+      calls_.push_back({std::move(name), &k, std::move(*inputs)});
   }
 
   std::mt19937 random_{1};
@@ -142,7 +162,7 @@ TEST(Aarch64Kernels, GiveWhatTheReferenceGives) {
     if (!trap.empty() || !results[i].trap.empty()) continue;
     for (size_t r = 0; r < want.size(); ++r) {
       const Comparison c = has_formula(*call.kernel)
-                               ? compare_ulps(results[i].outputs[r], want[r], kUlpsOfFormulas)
+                               ? compare_ulps(results[i].outputs[r], want[r], ulps_of(call.name))
                                : compare_exact(results[i].outputs[r], want[r]);
       EXPECT_TRUE(c.ok) << call.name << ": " << show(c, want[r].shape());
     }

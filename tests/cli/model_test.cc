@@ -162,11 +162,33 @@ TEST_F(BadModel, ATextBeyondTheLimitIsALimit) {
 
 TEST_F(BadModel, AnUnknownFunctionIsNamedWithThoseThereAre) {
   write("m.relay", "def @f(%x: int32) { %x }\ndef @g(%x: int32) { %x }\n");
-  refused_by_all("m.relay", kUsage, {"[no-such-function]", "m.relay", "@main", "--function", "f, g"});
+  for (const std::string& command : kModelCommands) {
+    if (command != "check")
+      refused({command, "m.relay"}, kUsage, {"[no-such-function]", "m.relay", "@main", "--function", "f, g"});
+  }
   for (const std::string& command : kModelCommands)
     refused({command, "m.relay", "--function", "h"}, kUsage, {"[no-such-function]", "@h", "f, g"});
   write("m.relay", "");
   refused_by_all("m.relay", kUsage, {"[no-such-function]", "m.relay", "it has none"});
+}
+
+TEST_F(BadModel, ATextWithoutMainIsChecked) {
+  write("m.relay", "def @f(%x: int32) { add(%x, 1) }\n");
+  EXPECT_EQ(works({"check", "m.relay"}), "function f: fn(int32) -> int32\n     1 add\n");
+  EXPECT_EQ(works({"check", "m.relay", "--json"}),
+            "{\n  \"functions\": {\n    \"f\": \"fn(int32) -> int32\"\n  },\n  \"operators\": {\n    "
+            "\"add\": 1\n  }\n}\n");
+  write("m.relay", "type Storage { }\n");
+  EXPECT_EQ(works({"check", "m.relay"}), "");
+  write("m.relay", "def @f(%x: int32) { add(%x, 1f) }\n");
+  refused({"check", "m.relay"}, kBadModel, {"[dtypes-differ]"});
+}
+
+TEST_F(BadModel, ALoneExpressionIsMain) {
+  write("m.relay", "free_var %x: int32; free_var %y: int32; subtract(%x, 1) * %y\n");
+  EXPECT_EQ(works({"run", "m.relay", "--fill", "zeros"}), "output: Tensor[(), int32] 0\n");
+  write("m.relay", "fn (%x: int32) { %x + 2 }\n");
+  EXPECT_EQ(works({"run", "m.relay", "--fill", "ones"}), "output: Tensor[(), int32] 3\n");
 }
 
 TEST_F(BadModel, AnyFunctionMayBeChosen) {

@@ -5,10 +5,7 @@
 #include <cmath>
 
 #include "base/cat.h"
-#include "frontend/onnx/testing.h"
-#include "interp/machine.h"
-#include "op/apply.h"
-#include "typecheck/check.h"
+#include "tests/conformance/run_model.h"
 
 namespace relay::tests {
 namespace {
@@ -17,25 +14,6 @@ using frontend::TestModel;
 
 constexpr int kFloat = ::onnx::TensorProto::FLOAT, kDouble = ::onnx::TensorProto::DOUBLE,
               kInt = ::onnx::TensorProto::INT32, kLong = ::onnx::TensorProto::INT64;
-
-Tensor tensor(DType dtype, const Shape& shape, const std::vector<double>& values) {
-  Tensor t(dtype, shape);
-  for (size_t i = 0; i < values.size(); ++i) t.set(static_cast<int64_t>(i), values[i]);
-  return t;
-}
-
-// The outputs of the model, or why there are none.
-std::vector<Tensor> run(const TestModel& model, const std::vector<Value>& args) {
-  const frontend::Imported imported = frontend::import_model(model);
-  EXPECT_TRUE(imported.ok) << imported.messages;
-  if (!imported.ok) return {};
-  Diagnostics diagnostics;
-  const Result<Module> checked = typecheck::check(imported.module, diagnostics);
-  EXPECT_TRUE(checked.ok()) << diagnostics.render(imported.module.context().sources());
-  if (!checked) return {};
-  const Value result = interp::Machine(*checked).call("main", args);
-  return op::flatten(std::span<const Value>(&result, 1));
-}
 
 void expect(const Tensor& got, DType dtype, const Shape& shape, const std::vector<double>& values) {
   EXPECT_EQ(got.dtype(), dtype);

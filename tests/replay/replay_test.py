@@ -14,12 +14,15 @@ sys.path.insert(0, str(HERE))
 
 from replay import main, options, programs, texts
 
-# In the place of `relay`: prints what it was asked for, refuses llvm, and crashes on functions called `bad`.
+# In the place of `relay`: prints what it was asked for, refuses llvm and the pass `refused`, and crashes on functions
+# called `bad`. With -o, it copies the model.
 STAND_IN = """#!/usr/bin/python3
 import os, sys
-if "llvm" in sys.argv:
+if "llvm" in sys.argv or "refused" in sys.argv:
     sys.stderr.write("relay: no llvm\\n")
     sys.exit(4)
+if "-o" in sys.argv:
+    open(sys.argv[sys.argv.index("-o") + 1], "w").write(open(sys.argv[3]).read())
 if "bad" in sys.argv:
     os.abort()
 print(" ".join(sys.argv[1:]))
@@ -80,6 +83,36 @@ class Replay(unittest.TestCase):
         self.assertNotIn("@main(1) == 1", text)
         self.assertIn("main.cuda-sm_90.O2.cuda", {p.name for p in folder.iterdir()})
 
+    def test_layers_of_tests_with_small_integers(self):
+        self.test.write_text(TEST.replace("float32", "int8"), encoding="utf-8")
+        code, said = self.run_with("a")
+        self.assertEqual(code, 0, said)
+        text = (self.root / "a" / "exec" / "lang" / "one" / "other.vta.O2.vta").read_text(encoding="utf-8")
+        self.assertIn("compile program.relay --emit vta --target vta -O2 --function other", text)
+
+    def quantised(self, passes):
+        """The same for a program whose passes run first."""
+        made = programs.Model(self.test, passes=passes)
+        program = programs.Program("quantised", "one")
+        with (
+            mock.patch.object(programs, "write", lambda program, folder: made),
+            mock.patch.object(programs, "chosen", lambda parts: [program]),
+        ):
+            return self.run_with("a", "quantised")
+
+    def test_passes_run_before_layers_are_listed(self):
+        code, said = self.quantised("quantise-global{scale=8}")
+        self.assertEqual(code, 0, said)
+        folder = self.root / "a" / "quantised" / "one"
+        self.assertEqual({p.name for p in folder.iterdir()}, {"main.vta.O2.vta", "main.vta-batch-2.O2.vta"})
+        text = (folder / "main.vta-batch-2.O2.vta").read_text(encoding="utf-8")
+        self.assertIn("compile optimised.relay --emit vta --target vta{batch=2} -O2 --function main", text)
+        self.assertIn("def @main", text)
+
+    def test_passes_that_are_refused_are_a_failure(self):
+        code, said = self.quantised("refused")
+        self.assertEqual((code, "ended with 4" in said), (1, True), said)
+
     def test_a_refusal_is_a_text(self):
         code, said = self.run_with("a")
         self.assertEqual(code, 0, said)
@@ -139,8 +172,8 @@ class Replay(unittest.TestCase):
         self.assertEqual((code, "there is no folder" in said), (2, True), said)
 
     def test_names_of_texts_are_unique(self):
-        model = programs.Model(Path("x"), (), ("main", "f"))
-        for kind in ("exec", "network"):
+        model = programs.Model(Path("x"), (), ("main", "f"), integers=True)
+        for kind in ("exec", "network", "quantised"):
             names = [text.name for text in texts.texts(programs.Program(kind, "x"), model)]
             self.assertEqual(len(names), len(set(names)))
 

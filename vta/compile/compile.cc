@@ -3,6 +3,7 @@
 #include "base/cat.h"
 #include "vta/compile/lower.h"
 #include "vta/compile/pack.h"
+#include "vta/compile/start.h"
 #include "vta/isa/encode.h"
 
 namespace relay::vta {
@@ -28,9 +29,18 @@ Result<LayerCode> compile_layer(const Layer& layer, const LayerConstants& consta
   if (!check_layer(layer, params, d)) return kReported;
   CHECK(constants.channels.size() == layer.steps.size() || constants.channels.empty(),
         "constants are those of another layer");
-  const Result<Schedule> schedule = choose_schedule(layer, params, options, d);
+  for (size_t k = 0; k < layer.steps.size(); k++) {
+    if (layer.steps[k].operand != OperandKind::kChannel) continue;
+    CHECK(std::ssize(constants.channels.at(k)) == layer.out_channels,
+          "a step has constants for other channels");
+    if (!shifts_in_range(layer.steps[k], constants.channels[k], d)) return kReported;
+  }
+  const std::optional<Start> start = start_at_constants(layer, constants.channels);
+  const Layer& started = start ? start->layer : layer;
+  const std::vector<std::vector<int32_t>>& channels = start ? start->channels : constants.channels;
+  const Result<Schedule> schedule = choose_schedule(started, params, options, d);
   if (!schedule) return kReported;
-  Result<LayerCode> code = lower(layer, *schedule, params, d);
+  Result<LayerCode> code = lower(started, *schedule, params, d);
   if (!code) return kReported;
   code->contents.resize(buffers::kSteps + layer.steps.size());
   const Result<std::vector<uint8_t>> micro_ops = encode(layout, std::span<const MicroOp>(code->micro_ops), d);
@@ -38,11 +48,8 @@ Result<LayerCode> compile_layer(const Layer& layer, const LayerConstants& consta
   code->contents[buffers::kMicroOps] = *micro_ops;
   if (layer.multiplies()) code->contents[buffers::kWeights] = pack_weights(layer, constants.weights, params);
   for (size_t k = 0; k < layer.steps.size(); k++) {
-    if (layer.steps[k].operand != OperandKind::kChannel) continue;
-    const std::vector<int32_t>& channels = constants.channels.at(k);
-    CHECK(std::ssize(channels) == layer.out_channels, "a step has constants for other channels");
-    if (!shifts_in_range(layer.steps[k], channels, d)) return kReported;
-    code->contents[buffers::kSteps + k] = pack_channels(channels, params);
+    if (layer.steps[k].operand == OperandKind::kChannel)
+      code->contents[buffers::kSteps + k] = pack_channels(channels[k], params);
   }
   return code;
 }

@@ -74,5 +74,17 @@ TEST(CompileLayer, AFewMicroOpsAreEnough) {
   }
 }
 
+// There are more inputs than accumulators, and micro-ops have one field for both.
+TEST(CompileLayer, InputsLieWhereMicroOpsReachThem) {
+  std::mt19937_64 random(3);
+  const Params params = {.log_inp_buff_size = 11, .log_acc_buff_size = 12};
+  const Layout layout = layout_of(params);
+  for (int n = 0; n < 20; n++) {
+    const Layer layer = testing::random_layer(LayerKind::kProduct, params, random);
+    expect_reference(testing::random_numbers(layer, random), layout, {});
+    if (HasFailure()) return;
+  }
+}
+
 }  // namespace
 }  // namespace relay::vta

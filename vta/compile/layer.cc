@@ -145,6 +145,11 @@ class Check {
 
 }  // namespace
 
+int64_t channel_steps(const Layer& l) {
+  return std::count_if(l.steps.begin(), l.steps.end(),
+                       [](const LayerStep& s) { return s.operand == OperandKind::kChannel; });
+}
+
 int64_t out_size(LayerKind kind, const Axis& a) {
   if (kind == LayerKind::kTransposed)
     return (a.size - 1) * a.stride - a.pad_before - a.pad_after + a.reach() + a.out_pad;

@@ -66,6 +66,9 @@ struct Layer {
   int64_t groups = 1;
   Axis rows = {}, columns = {};
   std::vector<LayerStep> steps;
+  // The first step comes before the products, in place of a reset. start.h makes such layers; it is
+  // false in those that people write.
+  bool starts_at_constants = false;
   Origin origin = {};
 
   bool multiplies() const { return kind == LayerKind::kProduct || kind == LayerKind::kTransposed; }
@@ -79,6 +82,9 @@ struct TensorShape {
   int64_t size() const { return batch * channels * rows * columns; }
   friend bool operator==(const TensorShape&, const TensorShape&) = default;
 };
+
+// Steps that read constants for channels.
+int64_t channel_steps(const Layer& layer);
 
 // The axis of the result.
 int64_t out_size(LayerKind kind, const Axis& axis);

@@ -60,6 +60,7 @@ class Lowering {
   Result<LayerCode> run(Diagnostics& d) {
     out_.input = input_shape(l_), out_.output = output_shape(l_), out_.schedule = s_;
     out_.origins.push_back(l_.origin);
+    constants_.resize(l_.steps.size());
     for (const LayerStep& step : l_.steps) {
       out_.origins.push_back(step.origin);
       out_.operands.push_back(step.operand);
@@ -113,6 +114,14 @@ class Lowering {
 
   void piece(const Piece& p) {
     sums_ = pieces_++ % s_.threads * s_.sums.size;
+    load_constants(p);
+    size_t next_step = 0;
+    if (l_.starts_at_constants) {
+      if (pieces_ == 1) reset_slots();
+      step(p, static_cast<int>(next_step++));
+    } else if (l_.kind != LayerKind::kElementwise) {
+      reset(p);
+    }
     origin_ = kLayerOrigin;
     switch (l_.kind) {
       case LayerKind::kProduct:
@@ -121,10 +130,37 @@ class Lowering {
       case LayerKind::kSumPool: pool(p); break;
       case LayerKind::kElementwise: copy(p);
     }
-    if (s_.channels.count) constants_ = channels_.find({p.section_index, p.bundles.begin, p.outs.begin});
-    next_constant_ = constants_.base;
-    for (size_t k = 0; k < l_.steps.size(); k++) step(p, static_cast<int>(k));
-    store(p);
+    for_each_part(p, pieces_ == count_pieces() ? s_.last_parts : 1, [&](const Piece& part) {
+      for (size_t k = next_step; k < l_.steps.size(); k++) step(part, static_cast<int>(k));
+      store(part);
+    });
+  }
+
+  int64_t count_pieces() const {
+    int64_t out = 0;
+    for (const Section& s : b_.sections)
+      out += ceil_div(s.bundles, s_.tile.bundles) * ceil_div(s.out_blocks, s_.tile.outs);
+    return out * ceil_div(b_.batches, s_.tile.batches) * ceil_div(b_.out_rows, s_.tile.rows) *
+           ceil_div(b_.out_columns, s_.tile.columns);
+  }
+
+  // Calls `visit` with parts along the outermost extent, whose accumulators begin at `sums_` then.
+  template <class Visit>
+  void for_each_part(Piece p, int64_t parts, Visit visit) {
+    constexpr std::pair<int64_t Tile::*, Extent Piece::*> kExtents[] = {{&Tile::batches, &Piece::batches},
+                                                                        {&Tile::bundles, &Piece::bundles},
+                                                                        {&Tile::outs, &Piece::outs},
+                                                                        {&Tile::rows, &Piece::rows},
+                                                                        {&Tile::columns, &Piece::columns}};
+    const auto along = std::find_if(std::begin(kExtents), std::end(kExtents), [&](const auto& e) {
+                         return e.first == outermost(p.tile(1));
+                       })->second;
+    const Extent whole = p.*along;
+    for_each_extent(whole.size(), ceil_div(whole.size(), parts), [&](Extent e) {
+      p.*along = {whole.begin + e.begin, whole.begin + e.end};
+      visit(p);
+      sums_ += p.tile(1).out_vectors();
+    });
   }
 
   // --- instructions
@@ -148,7 +184,16 @@ class Lowering {
     run(i, {step_loops(p.tile(1), operand), {{}}, {sums_, src, 0}});
   }
   void reset(const Piece& p) {
+    origin_ = kLayerOrigin;
     on_all({.opcode = Opcode::kGemm, .reset = true}, p, OperandKind::kImmediate, 0);
+  }
+
+  // No tile has left its results there yet.
+  void reset_slots() {
+    origin_ = kLayerOrigin;
+    std::vector<Loop> loops = step_loops(s_.tile, OperandKind::kImmediate);
+    loops.insert(loops.begin(), {s_.sums.count, {s_.sums.size}});
+    run({.opcode = Opcode::kGemm, .reset = true}, {std::move(loops), {{}}, {}});
   }
 
   Pixels input_pixels() const { return {b_.in_blocks, l_.rows.size, l_.columns.size, b_.row_step}; }
@@ -175,7 +220,6 @@ class Lowering {
   // --- products
 
   void product(const Piece& p) {
-    reset(p);
     const Clipped rows = clip(window_of(l_.kind, b_.rows, p.rows.begin, p.rows.size()), b_.rows.size);
     const Clipped columns =
         clip(window_of(l_.kind, l_.columns, p.columns.begin, p.columns.size()), l_.columns.size);
@@ -184,14 +228,19 @@ class Lowering {
       const Tile tile = p.tile(ins.size());
       const int64_t first = p.first_in_block(ins.begin);
       const Extent blocks = {first, first + tile.in_blocks()};
-      const TileCache::Found input = inputs_.find(
-          {p.section_index, p.bundles.begin, p.batches.begin, ins.begin, p.rows.begin, p.columns.begin});
-      if (!input.loaded) load_input(p, Memory::kInp, input.base, blocks, rows, columns);
       const TileCache::Found weights =
           weights_.find({p.section_index, p.bundles.begin, p.outs.begin, ins.begin});
-      if (!weights.loaded)
-        move(Opcode::kLoad, Memory::kWgt, buffers::kWeights, weight_box(tile, *p.section, b_.taps),
-             weights.base, weights_at(p, ins.begin));
+      const TileCache::Found input = inputs_.find(
+          {p.section_index, p.bundles.begin, p.batches.begin, ins.begin, p.rows.begin, p.columns.begin});
+      const auto load_weights = [&] {
+        if (!weights.loaded)
+          move(Opcode::kLoad, Memory::kWgt, buffers::kWeights, weight_box(tile, *p.section, b_.taps),
+               weights.base, weights_at(p, ins.begin));
+      };
+      // The smaller LOAD comes first: `compute` waits for the bus to load micro-ops and constants.
+      if (weights_are_smaller_) load_weights();
+      if (!input.loaded) load_input(p, Memory::kInp, input.base, blocks, rows, columns);
+      if (!weights_are_smaller_) load_weights();
       for (const Phase& r : phases_of(l_.kind, b_.rows, p.rows.begin, p.rows.size())) {
         for (const Phase& c : phases_of(l_.kind, l_.columns, p.columns.begin, p.columns.size()))
           run({.opcode = Opcode::kGemm}, {product_loops(tile, r, c, rows.size(), columns.size(), b_.taps),
@@ -213,7 +262,6 @@ class Lowering {
     const Clipped columns =
         clip_off(window_of(l_.kind, l_.columns, p.columns.begin, p.columns.size()), l_.columns.size);
     const int64_t blocks = p.bundles.size(), first = p.first_in_block(0), operand = s_.sums.total();
-    reset(p);
     const bool largest = l_.kind == LayerKind::kMaxPool;
     if (largest)
       on_all({.opcode = Opcode::kAlu, .alu_op = AluOp::kAdd, .use_imm = true, .imm = INT8_MIN}, p,
@@ -264,6 +312,27 @@ class Lowering {
 
   // --- steps
 
+  // Constants for channels are loaded before the tile waits for anything else.
+  void load_constants(const Piece& p) {
+    if (!s_.channels.count) return;
+    const int64_t room = s_.channels.size / channel_steps(l_);  // for those of a step
+    const bool all = room == b_.out_blocks;
+    const TileCache::Found slot = channels_.find(
+        all ? TileCache::Key{} : TileCache::Key{p.section_index, p.bundles.begin, p.outs.begin});
+    const Extent blocks =
+        all ? Extent{0, room} : Extent{p.first_out_block(), p.first_out_block() + p.tile(1).out_blocks()};
+    int64_t base = slot.base;
+    for (size_t k = 0; k < l_.steps.size(); k++) {
+      if (l_.steps[k].operand != OperandKind::kChannel) continue;
+      origin_ = 1 + static_cast<int>(k);
+      constants_[k] = base - blocks.begin;
+      if (!slot.loaded)
+        move(Opcode::kLoad, Memory::kAcc, buffers::kSteps + static_cast<int>(k), {{blocks.size(), 1}}, base,
+             blocks.begin);
+      base += room;
+    }
+  }
+
   void step(const Piece& p, int index) {
     const LayerStep& step = l_.steps[static_cast<size_t>(index)];
     const int buffer = buffers::kSteps + index;
@@ -279,12 +348,7 @@ class Lowering {
         src = s_.sums.total();
         move_output(Opcode::kLoad, Memory::kAcc8, buffer, p, src);
         break;
-      case OperandKind::kChannel:
-        src = next_constant_;
-        next_constant_ += p.tile(1).out_blocks();
-        if (!constants_.loaded)
-          move(Opcode::kLoad, Memory::kAcc, buffer, {{p.tile(1).out_blocks(), 1}}, src, p.first_out_block());
-        break;
+      case OperandKind::kChannel: src = constants_[static_cast<size_t>(index)] + p.first_out_block(); break;
     }
     on_all(i, p, step.operand, src);
   }
@@ -301,8 +365,9 @@ class Lowering {
   TileCache inputs_, weights_, channels_;
   int64_t pieces_ = 0;
   int64_t sums_ = 0;  // where the accumulators of this tile begin
-  TileCache::Found constants_;
-  int64_t next_constant_ = 0;
+  const bool weights_are_smaller_ =
+      s_.weights.size * params_.dram_bytes(Memory::kWgt) < s_.inputs.size * params_.dram_bytes(Memory::kInp);
+  std::vector<int64_t> constants_;  // of each step for channels: where those of the first block are
   int origin_ = kLayerOrigin;
 };
 

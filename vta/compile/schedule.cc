@@ -9,6 +9,18 @@
 namespace relay::vta {
 namespace {
 
+// All ceil(n / k), from the largest to 1.
+std::vector<int64_t> extents(int64_t n) {
+  std::vector<int64_t> out;
+  for (int64_t k = 1; k <= n;) {
+    const int64_t extent = ceil_div(n, k);
+    out.push_back(extent);
+    if (extent == 1) break;
+    k = ceil_div(n, extent - 1);  // the least one with a smaller extent
+  }
+  return out;
+}
+
 // Counts what a schedule loads, computes and stores. Tiles at the border count as whole ones where
 // only latencies depend on it.
 class Model {
@@ -18,25 +30,28 @@ class Model {
     if (l.multiplies()) products_ = total_products();
   }
 
-  Estimate estimate(const Schedule& s) const {
+  // Sets `last_parts`, too.
+  Estimate estimate(Schedule& s) const {
     const TileCounts counts = count_tiles(b_, s.tile);
     Estimate out;
     Loads inputs, weights;
     if (l_.multiplies()) loads(s, counts, out, inputs, weights);
     compute(s, counts, out);
     stores(s, counts, out);
-    const int64_t last = cost(s.tile.out_vectors() * bytes(Memory::kOut), 1, t_.write_latency);
     const int64_t tiles = counts.tiles(), steps = tiles * counts.ins;
-    if (s.threads == 1) {
+    const int64_t first = inputs.cycles + weights.cycles, alone = first - std::min(first, before_products(s));
+    if (s.threads > 1) {
+      const int64_t loaded = overlapped(inputs, weights, steps, out.compute);
+      out.total = std::max(loaded, out.store) + alone + last_store(s);
+    } else if (come_early(s.inputs) && come_early(s.weights)) {
+      out.total = overlapped(inputs, weights, steps, out.compute) + alone + out.store;
+    } else {
       // The first LOADs of a tile run while the tile before it is worked on by ALU, and stored.
       // What is loaded less often than that is not hidden.
-      int64_t first = 0;
-      for (const Loads& l : {inputs, weights}) first += l.count >= tiles ? l.cycles : 0;
-      const int64_t hidden = std::min(first, (out.after_products + out.store) / tiles);
-      out.total = out.load + out.compute + out.store - tiles * hidden;
-    } else {
-      out.total = std::max(overlapped(inputs, weights, steps, out.compute), out.store) + inputs.cycles +
-                  weights.cycles + last;
+      int64_t hidden = 0;
+      for (const Loads& l : {inputs, weights}) hidden += l.count >= tiles ? l.cycles : 0;
+      hidden = std::min(hidden, (out.after_products + out.store) / tiles);
+      out.total = out.load + out.compute + out.store - (tiles - 1) * hidden + alone - first;
     }
     return out;
   }
@@ -52,6 +67,9 @@ class Model {
     int64_t count = 0, cycles = 0;
   };
 
+  // Whether the next tile is loaded while one is in use, also by one virtual thread.
+  static bool come_early(const Slots& s) { return s.count > 1 || s.loads == 1; }
+
   // Steps are the products of an input tile and a weight tile. While one computes, the tiles of the
   // next one are loaded: some steps need both, some one, and some none, because it stays.
   static int64_t overlapped(const Loads& inputs, const Loads& weights, int64_t steps, int64_t compute) {
@@ -59,6 +77,49 @@ class Model {
     const int64_t one = compute / steps, single = (inputs.count > weights.count ? inputs : weights).cycles;
     return both * std::max(inputs.cycles + weights.cycles, one) + (some - both) * std::max(single, one) +
            (steps - some) * one + compute % steps;
+  }
+
+  // What `compute` does for the first tile while its inputs and weights are loaded.
+  int64_t before_products(const Schedule& s) const {
+    const int64_t vectors = s.tile.out_vectors(), constants = channel_steps(l_);
+    int64_t out = cost(s.channels.size * bytes(Memory::kAcc), constants, t_.read_latency) + t_.read_latency;
+    if (!l_.starts_at_constants) return out + t_.gemm_latency + vectors * t_.gemm_interval;
+    out += t_.gemm_latency + s.sums.total() * t_.gemm_interval;
+    return out + t_.alu_latency + vectors * t_.alu_interval;
+  }
+
+  int64_t interval(const LayerStep& step) const {
+    return step.operand == OperandKind::kImmediate ? t_.alu_imm_interval : t_.alu_interval;
+  }
+
+  // What is left of the STORE of the last tile when its steps would be over. Chooses its parts:
+  // each takes the latencies of all steps again.
+  int64_t last_store(Schedule& s) const {
+    const auto steps = [&](const Tile& t) {
+      int64_t out = 0;
+      for (size_t k = l_.starts_at_constants; k < l_.steps.size(); k++) {
+        out += t.out_vectors() * interval(l_.steps[k]) + t_.alu_latency;
+        if (l_.steps[k].operand == OperandKind::kTensor)
+          out += output_cost(t, Memory::kAcc8, t_.read_latency);
+      }
+      return out;
+    };
+    int64_t Tile::* const along = outermost(s.tile);
+    int64_t least = INT64_MAX;
+    for (const int64_t extent : extents(s.tile.*along)) {
+      Tile part = s.tile;
+      part.*along = extent;
+      const int64_t parts = ceil_div(s.tile.*along, extent), alu = steps(part);
+      const int64_t store = output_cost(part, Memory::kOut, t_.write_latency);
+      const int64_t end = std::max(parts * alu + store, alu + parts * store) - steps(s.tile);
+      if (end < least) least = end, s.last_parts = parts;
+    }
+    return least;
+  }
+
+  // To move the tile, which has the shape of the result.
+  int64_t output_cost(const Tile& t, Memory memory, int64_t latency) const {
+    return cost(t.out_vectors() * bytes(memory), transfers(output_box(t)), latency);
   }
 
   // Sum over both axes' phases of results x taps.
@@ -139,8 +200,11 @@ class Model {
   void compute(const Schedule& s, const TileCounts& counts, Estimate& out) const {
     const int64_t tiles = counts.tiles();
     const int64_t vectors = b_.batches * b_.out_blocks * b_.out_rows * b_.out_columns;
-    if (l_.kind != LayerKind::kElementwise)
+    if (l_.starts_at_constants) {
+      out.compute += s.sums.total() * t_.gemm_interval + t_.gemm_latency;
+    } else if (l_.kind != LayerKind::kElementwise) {
       out.compute += vectors * t_.gemm_interval + tiles * t_.gemm_latency;
+    }
     if (l_.multiplies()) {
       out.compute += products_ * t_.gemm_interval;
       micro_ops(s, counts, out);
@@ -151,15 +215,15 @@ class Model {
     }
     if (l_.pools()) out.compute += vectors * b_.taps * t_.alu_interval + tiles * t_.alu_latency;
     if (l_.kind == LayerKind::kMaxPool) out.compute += vectors * t_.alu_imm_interval + tiles * t_.alu_latency;
-    const int64_t before_steps = out.compute;
+    const int64_t before_steps = out.compute, of_channels = channel_steps(l_);
     for (const LayerStep& step : l_.steps) {
-      const bool immediate = step.operand == OperandKind::kImmediate;
-      out.compute += vectors * (immediate ? t_.alu_imm_interval : t_.alu_interval) + tiles * t_.alu_latency;
+      out.compute += vectors * interval(step) + tiles * t_.alu_latency;
       int64_t moved = 0, instructions = 0;
       if (step.operand == OperandKind::kTensor)
         moved = vectors * bytes(Memory::kAcc8), instructions = tiles * transfers(output_box(s.tile));
       if (step.operand == OperandKind::kChannel)
-        moved = s.channels.loads * s.tile.out_blocks() * bytes(Memory::kAcc), instructions = s.channels.loads;
+        instructions = s.channels.loads,
+        moved = instructions * (s.channels.size / of_channels) * bytes(Memory::kAcc);
       out.bytes += moved;
       out.compute += cost(moved, instructions, t_.read_latency);
     }
@@ -183,18 +247,6 @@ class Model {
   const Timing& t_;
   int64_t products_ = 0;
 };
-
-// All ceil(n / k), from the largest to 1.
-std::vector<int64_t> extents(int64_t n) {
-  std::vector<int64_t> out;
-  for (int64_t k = 1; k <= n;) {
-    const int64_t extent = ceil_div(n, k);
-    out.push_back(extent);
-    if (extent == 1) break;
-    k = ceil_div(n, extent - 1);  // the least one with a smaller extent
-  }
-  return out;
-}
 
 class Search {
  public:
@@ -230,7 +282,7 @@ class Search {
     for (const int64_t ins : extents(s.in_blocks)) {
       if (tile.bundles > 1 && ins < s.in_blocks) break;
       tile.ins = ins;
-      for (const int threads : {2, 1}) {
+      for (const int threads : {1, 2}) {
         if (options_.threads.value_or(threads) != threads) continue;
         weigh(tile, threads, true);
         if (l_.multiplies() && tile.outs < s.out_blocks) weigh(tile, threads, false);

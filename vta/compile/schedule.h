@@ -38,6 +38,8 @@ struct Schedule {
   // Virtual threads: with 2, the loads of a tile run while the tile before it computes, and its
   // STORE while the next one does.
   int threads = 1;
+  // The steps of the last tile run part by part, so that ALU works on one while another is stored.
+  int64_t last_parts = 1;
 
   Slots inputs, weights;  // in `inp` and `wgt`
   Slots sums, channels;   // in `acc`: accumulators of tiles, constants for channels

@@ -43,6 +43,70 @@ TEST(Schedule, VirtualThreadsAreFasterOnEveryLayer) {
   }
 }
 
+// The published schedules' bytes, counted by hand for two layers: C2 loads 68 rows of 56 pixels, 4
+// input blocks for each of 2 tiles of output blocks; C11 loads everything but its input once.
+TEST(Schedule, PublishedBytesFollowFromTheTiles) {
+  const std::vector<testing::NamedLayer> layers = testing::resnet18_layers();
+  EXPECT_EQ(testing::published_bytes(layers[0]),
+            68u * 56 * 4 * 2 * 16 + 7u * 4 * 4 * 9 * 256 + 56u * 56 * 64);
+  EXPECT_EQ(testing::published_bytes(layers[9]), 2u * 49 * 512 + 512u * 512 * 9 + 49u * 512);
+}
+
+// C9 is the exception: its tiles are smaller, because that is faster, and so it loads the input
+// three times instead of twice.
+TEST(Schedule, MovesNoMoreThanPublishedSchedules) {
+  const Layout layout = layout_of({});
+  uint64_t ours_in_all = 0, published_in_all = 0;
+  for (const testing::NamedLayer& l : testing::resnet18_layers()) {
+    Diagnostics d;
+    const Result<LayerCode> code = compile_layer(l.layer, zeros(l.layer), layout, {}, d);
+    ASSERT_TRUE(code.ok()) << l.name;
+    const Cycles counted = count_cycles(layout, code->instructions, {});
+    uint64_t ours = 0;
+    for (const Memory memory : {Memory::kInp, Memory::kWgt, Memory::kOut})
+      ours += counted.bytes[static_cast<size_t>(memory)];
+    const uint64_t published = testing::published_bytes(l);
+    EXPECT_LE(ours, l.name == "C9" ? published * 104 / 100 : published) << l.name;
+    ours_in_all += ours, published_in_all += published;
+  }
+  EXPECT_LT(ours_in_all, published_in_all * 4 / 5);
+}
+
+// Depthwise and pointwise layers of MobileNet: five passes of ALU over the sums, which are those of
+// `add` (2), shift, ReLU and clip, and little else beside the products.
+TEST(Schedule, LayersOfMobileNetTakeLittleMoreThanTheirPasses) {
+  struct Row {
+    int64_t size, in, out, window, stride;
+  };
+  constexpr Row kRows[] = {{112, 32, 32, 3, 1},  {112, 32, 64, 1, 1},  {56, 128, 128, 3, 2},
+                           {28, 256, 256, 3, 1}, {14, 512, 512, 3, 1}, {14, 512, 512, 1, 1}};
+  const Layout layout = layout_of({});
+  for (const Row& r : kRows) {
+    const int64_t pad = r.window / 2;
+    const Axis axis = {
+        .size = r.size, .window = r.window, .stride = r.stride, .pad_before = pad, .pad_after = pad};
+    Layer layer = {.in_channels = r.in, .out_channels = r.out, .rows = axis, .columns = axis};
+    if (r.window > 1) layer.groups = r.in;
+    layer.steps = {{.op = AluOp::kAdd, .operand = OperandKind::kChannel},
+                   {.op = AluOp::kShr, .immediate = 7},
+                   {.op = AluOp::kMax},
+                   {.op = AluOp::kMin, .immediate = 127}};
+    LayerConstants constants = zeros(layer);
+    constants.channels.resize(layer.steps.size());
+    constants.channels[0].resize(static_cast<size_t>(r.out), 1000);
+    Diagnostics d;
+    const Result<LayerCode> code = compile_layer(layer, constants, layout, {}, d);
+    ASSERT_TRUE(code.ok());
+    const auto total = static_cast<double>(count_cycles(layout, code->instructions, {}).total);
+    EXPECT_NEAR(static_cast<double>(code->schedule.estimate.total), total, 0.02 * total)
+        << r.size << " " << r.in;
+    const BlockedLayer b = in_blocks(layer, {});
+    const int64_t vectors = b.out_blocks * b.out_rows * b.out_columns;
+    const int64_t products = vectors * b.sections[0].in_blocks * b.taps;
+    EXPECT_LT(total, 1.045 * static_cast<double>(products + 5 * vectors)) << r.size << " " << r.in;
+  }
+}
+
 TEST(Schedule, WhatDoesNotFitIsRefusedWithTheScratchpad) {
   const Layer layer = {.in_channels = 16,
                        .out_channels = 16,

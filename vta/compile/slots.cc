@@ -17,19 +17,23 @@ struct ReuseLoop {
 using ReuseLoops = std::array<ReuseLoop, 4>;
 
 // Keeps the tiles of as many inner loops as there is room for: those are loaded once in each turn
-// of the loops around. `spare` slots more let the next tile come early. No slots: no room.
+// of the loops around. `spare` slots more let the next tile come early. No slots: no room. Slots
+// that save no LOADs are left out: micro-ops have slots in their indices, so each has its own.
 Slots keep(const ReuseLoops& loops, int64_t size, int64_t room, int64_t spare) {
   int64_t all = 1;
   for (const ReuseLoop& loop : loops) all *= loop.changes ? loop.count : 1;
   int64_t outside = 1, inside = all;
+  Slots best = {size, 0, 0};
   for (size_t level = 0; level <= loops.size(); level++) {
     const int64_t count = std::min(all, inside + (level > 0 ? spare : 0));
-    if (count <= room / size) return {size, count, count == all ? all : outside * inside};
+    const int64_t loads = count == all ? all : outside * inside;
+    if (best.count && loads > best.loads) break;
+    if (count <= room / size) best = {size, count, loads};
     if (level == loops.size()) break;
     outside *= loops[level].count;
     inside /= loops[level].changes ? loops[level].count : 1;
   }
-  return {size, 0, 0};
+  return best;
 }
 
 std::string no_room(Memory memory, int64_t needed, int64_t room, int threads) {
@@ -103,9 +107,8 @@ class Assignment {
   std::string sums() {
     const Tile& t = s_.tile;
     s_.sums = {t.out_vectors(), s_.threads, 0};
-    int64_t constants = 0;
+    const int64_t constants = channel_steps(l_);
     for (const LayerStep& step : l_.steps) {
-      constants += step.operand == OperandKind::kChannel;
       if (step.operand == OperandKind::kTensor) s_.operands = t.out_vectors();
     }
     if (l_.pools())
@@ -115,7 +118,10 @@ class Assignment {
     const int64_t room = reachable(params_, Memory::kAcc), used = s_.sums.total() + s_.operands;
     const int64_t needed = used + constants * t.out_blocks();
     if (needed > room) return no_room(Memory::kAcc, needed, room, 1);
-    if (constants) {
+    const int64_t all = constants * blocked_.out_blocks;
+    if (constants && all <= room - used) {
+      s_.channels = {all, 1, 1};
+    } else if (constants) {
       s_.channels = keep(loops(false, true, false), t.out_blocks() * constants, room - used, 0);
     }
     return "";
@@ -137,7 +143,10 @@ TileCounts count_tiles(const BlockedLayer& b, const Tile& t) {
 }
 
 int64_t reachable(const Params& params, Memory memory) {
-  return std::min<int64_t>(params.depth(memory), int64_t{1} << 16);
+  int64_t depth = params.depth(memory);
+  // The field of micro-ops for inputs is the one for accumulators.
+  if (memory == Memory::kInp) depth = std::min(depth, params.depth(Memory::kAcc));
+  return std::min<int64_t>(depth, int64_t{1} << 16);
 }
 
 std::string assign_slots(const Layer& layer, const BlockedLayer& blocked, const Params& params,

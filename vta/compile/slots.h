@@ -6,7 +6,8 @@
 namespace relay::vta {
 
 // Sets the slots of a schedule whose tile, order and threads are set. Empty if it fits; else says
-// which scratchpad is too small.
+// which scratchpad is too small. A slot of constants has those of a tile, or those of all channels
+// if there is room: then each step needs one LOAD.
 std::string assign_slots(const Layer& layer, const BlockedLayer& blocked, const Params& params,
                          Schedule& schedule);
 
@@ -19,7 +20,8 @@ struct TileCounts {
 };
 TileCounts count_tiles(const BlockedLayer& blocked, const Tile& tile);
 
-// Scratchpad elements that instructions reach: their bases have 16 bits.
+// Scratchpad elements that instructions and micro-ops reach: bases have 16 bits, and inputs share a
+// field with accumulators.
 int64_t reachable(const Params& params, Memory memory);
 
 }  // namespace relay::vta

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "vta/compile/pack.h"
+
 namespace relay::vta::testing {
 namespace {
 
@@ -194,13 +196,20 @@ uint64_t block_products(const Layer& l, const Params& params) {
 std::vector<NamedLayer> resnet18_layers() {
   struct Row {
     int64_t size, in, out, window, stride;
+    Tile published;
   };
-  constexpr Row kRows[] = {{56, 64, 64, 3, 1},   {56, 64, 128, 3, 2},  {56, 64, 128, 1, 2},
-                           {28, 128, 128, 3, 1}, {28, 128, 256, 3, 2}, {28, 128, 256, 1, 2},
-                           {14, 256, 256, 3, 1}, {14, 256, 512, 3, 2}, {14, 256, 512, 1, 2},
-                           {7, 512, 512, 3, 1}};
+  const Row rows[] = {{56, 64, 64, 3, 1, {.outs = 2, .rows = 8, .columns = 56}},
+                      {56, 64, 128, 3, 2, {.outs = 4, .rows = 7, .columns = 28}},
+                      {56, 64, 128, 1, 2, {.outs = 4, .rows = 7, .columns = 28}},
+                      {28, 128, 128, 3, 1, {.outs = 2, .rows = 14, .columns = 28}},
+                      {28, 128, 256, 3, 2, {.outs = 4, .rows = 14, .columns = 14}},
+                      {28, 128, 256, 1, 2, {.outs = 8, .rows = 7, .columns = 14}},
+                      {14, 256, 256, 3, 1, {.outs = 4, .rows = 14, .columns = 14}},
+                      {14, 256, 512, 3, 2, {.outs = 16, .rows = 7, .columns = 7}},
+                      {14, 256, 512, 1, 2, {.outs = 16, .rows = 7, .columns = 7}},
+                      {7, 512, 512, 3, 1, {.outs = 16, .rows = 7, .columns = 7}}};
   std::vector<NamedLayer> out;
-  for (const Row& r : kRows) {
+  for (const Row& r : rows) {
     const int64_t pad = r.window / 2;
     const Axis axis = {
         .size = r.size, .window = r.window, .stride = r.stride, .pad_before = pad, .pad_after = pad};
@@ -209,9 +218,32 @@ std::vector<NamedLayer> resnet18_layers() {
     l.steps = {{.op = AluOp::kShr, .immediate = 8, .origin = {"right_shift"}},
                {.op = AluOp::kMax, .immediate = 0, .origin = {"nn.relu"}},
                {.op = AluOp::kMin, .immediate = 127, .origin = {"clip"}}};
-    out.push_back({"C" + std::to_string(out.size() + 2), std::move(l)});
+    out.push_back({"C" + std::to_string(out.size() + 2), std::move(l), r.published});
   }
   return out;
+}
+
+uint64_t published_bytes(const NamedLayer& named) {
+  const Layer& l = named.layer;
+  const Params params;
+  const TensorShape results = output_shape(l);
+  // Pixels of the input that all tiles along an axis load.
+  const auto loaded = [](const Axis& a, int64_t size, int64_t tile) {
+    int64_t sum = 0;
+    for (int64_t first = 0; first < size; first += tile) {
+      const int64_t begin = first * a.stride - a.pad_before, end = begin + (tile - 1) * a.stride + a.window;
+      sum += std::min(end, a.size) - std::max(begin, int64_t{0});
+    }
+    return sum;
+  };
+  const Tile& t = named.published;
+  const int64_t in_blocks = l.in_channels / params.block(), out_blocks = l.out_channels / params.block();
+  const int64_t images = results.rows / t.rows * (results.columns / t.columns);
+  const int64_t inputs = loaded(l.rows, results.rows, t.rows) *
+                         loaded(l.columns, results.columns, t.columns) * in_blocks * (out_blocks / t.outs);
+  const int64_t weights = images * out_blocks * in_blocks * l.rows.window * l.columns.window;
+  return static_cast<uint64_t>(inputs * params.dram_bytes(Memory::kInp) +
+                               weights * params.dram_bytes(Memory::kWgt) + packed_bytes(results, params));
 }
 
 }  // namespace relay::vta::testing

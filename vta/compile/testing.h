@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vta/compile/compile.h"
+#include "vta/compile/tile.h"
 
 namespace relay::vta::testing {
 
@@ -34,7 +35,15 @@ uint64_t block_products(const Layer& layer, const Params& params);
 struct NamedLayer {
   std::string name;
   Layer layer;
+  // Of TVM's tuned schedule for default parameters, as its collection TopHub has it
+  // (tlc-pack/tophub, vta_v0.10.log, "Resnet-18 - pynq_1x16_i8w8a32_15_15_18_17").
+  Tile published;
 };
 std::vector<NamedLayer> resnet18_layers();
+
+// Bytes of inputs, weights and results that TVM's schedule moves with default parameters. It loads
+// both tiles anew for each input block of each tile of results. Zeros beside the input cost
+// nothing. Its micro-ops are not known, and do not count.
+uint64_t published_bytes(const NamedLayer& l);
 
 }  // namespace relay::vta::testing

@@ -4,6 +4,13 @@
 
 namespace relay::vta {
 
+int64_t Tile::* outermost(const Tile& t) {
+  for (int64_t Tile::* extent : {&Tile::batches, &Tile::bundles, &Tile::outs, &Tile::rows}) {
+    if (t.*extent > 1) return extent;
+  }
+  return &Tile::columns;
+}
+
 Clipped clip(Window w, int64_t size) {
   const int64_t first = std::clamp<int64_t>(w.first, 0, size), end = std::clamp<int64_t>(w.end, 0, size);
   if (first >= end) return {};

@@ -22,6 +22,10 @@ struct Tile {
   friend bool operator==(const Tile&, const Tile&) = default;
 };
 
+// The first extent, in the order of the scratchpad, that is more than 1: parts of a tile along it
+// are dense. The columns if none is.
+int64_t Tile::* outermost(const Tile& tile);
+
 // A window as LOAD brings it: what is in the input, and zeros beside.
 struct Clipped {
   int64_t first = 0, count = 0;  // in the input; a count of 0: nothing is

@@ -48,6 +48,25 @@ TEST(Params, AreReadAsTheyWereWritten) {
   }
 }
 
+// What another simulator looks for. Earlier versions of it have no LOG_OUT_WIDTH, and do not look.
+TEST(Params, AreWrittenWithThePublishedKeys) {
+  EXPECT_EQ(write_params({}), R"({
+  "TARGET": "sim",
+  "HW_VER": "0.0.2",
+  "LOG_INP_WIDTH": 3,
+  "LOG_WGT_WIDTH": 3,
+  "LOG_ACC_WIDTH": 5,
+  "LOG_OUT_WIDTH": 3,
+  "LOG_BATCH": 0,
+  "LOG_BLOCK": 4,
+  "LOG_UOP_BUFF_SIZE": 15,
+  "LOG_INP_BUFF_SIZE": 15,
+  "LOG_WGT_BUFF_SIZE": 18,
+  "LOG_ACC_BUFF_SIZE": 17
+}
+)");
+}
+
 TEST(Params, ResultsAreAsWideAsInputsUnlessTheFileSays) {
   Diagnostics d;
   EXPECT_EQ(read_params(R"({"LOG_INP_WIDTH": 5, "LOG_INP_BUFF_SIZE": 17})", d)->log_out_width, 5);

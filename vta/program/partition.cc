@@ -11,6 +11,7 @@
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
+#include "pattern/match.h"
 #include "pattern/partition.h"
 #include "vta/program/beginning.h"
 #include "vta/program/region.h"
@@ -218,21 +219,25 @@ class Partitioner {
   // --- what stays ---
 
   void leave(const Module& m) {
+    std::vector<Expr> roots;
+    for (const auto& [name, fn] : m.functions()) roots.push_back(fn);
+    const pattern::Graph graph(roots);
+    pattern::Matcher steps(step_behind(pattern::wildcard()), graph);
     for (const auto& [name, fn] : m.functions()) {
       for (Expr e : post_order(fn)) {
         const auto* call = e->as<Call>();
         if (!call || !op::callee(*call) || inside_kernels_.contains(e) || !may_begin(*call)) continue;
-        out_.left.push_back({call->span, op::callee(*call)->name, why_left(*call)});
+        out_.left.push_back({call->span, op::callee(*call)->name, why_left(*call, steps)});
       }
     }
   }
 
-  std::string why_left(const Call& call) const {
+  std::string why_left(const Call& call, pattern::Matcher& steps) const {
     const auto found = refused_.find(&call);
-    if (found != refused_.end()) return found->second;
+    if (found != refused_.end()) return reason_of(call, found->second);
     Diagnostics d;
-    if (!begin_layer(call, {}, d)) return d.all().front().message();
-    const Expr end = end_of_chain(&call);
+    if (!begin_layer(call, {}, d)) return reason_of(call, d.all().front().message());
+    const Expr end = end_of_chain(&call, steps);
     const DType dtype = known_tensor(end)->dtype;
     if (dtype == kInt8) return cat("no layer of at most ", kMostCalls, " calls begins with it");
     const Facts& facts = facts_.get(end);
@@ -243,31 +248,23 @@ class Partitioner {
     return cat(who, " its numbers of ", dtype.name(), ", and a VTA stores int8");
   }
 
+  // Messages begin with the operator that they are about, and `left` names `call` already.
+  static std::string reason_of(const Call& call, const std::string& message) {
+    const std::string name = cat("`", op::callee(call)->name, "`: ");
+    return message.starts_with(name) ? message.substr(name.size()) : message;
+  }
+
   // Where steps end that begin with this call.
-  Expr end_of_chain(Expr e) const {
+  Expr end_of_chain(Expr e, pattern::Matcher& steps) const {
     for (;;) {
       const Facts& facts = facts_.get(e);
       const auto* user = facts.uses == 1 ? facts.user->as<Call>() : nullptr;
       if (!user || !op::callee(*user) || may_begin(*user)) return e;
       const TensorType* type = known_tensor(user);
       if (!type || !type->dtype.is_signed_int() || type->dtype.bits > 32) return e;
-      if (!is_step(*user, e)) return e;
+      if (!steps.match(user)) return e;
       e = user;
     }
-  }
-
-  // As step_behind has it.
-  static bool is_step(const Call& call, Expr chain) {
-    const op::Fusion fusion = op::callee(call)->fusion;
-    if (fusion == op::Fusion::kElementwise) return call.args.size() == 1;
-    if (fusion != op::Fusion::kBroadcast || call.args.size() != 2) return false;
-    const Expr other = call.args[call.args[0] == chain ? 1 : 0];
-    const auto* cast = op::callee(other) == &op::kCast ? other->as<Call>() : nullptr;
-    return other->as<Constant>() || is_bytes(other) || (cast && is_bytes(cast->args[0]));
-  }
-  static bool is_bytes(Expr e) {
-    const TensorType* type = known_tensor(e);
-    return type && type->dtype == kInt8;
   }
 
   struct Facts {

@@ -138,13 +138,13 @@ TEST(Partition, EachRefusalHasAReason) {
   const std::string reads = " its numbers of int32, and a VTA stores int8";
   const Refusal refusals[] = {
       {image("nn.max_pool2d(cast(%x, dtype=\"float32\"), pool_size=[2, 2])"), "nn.max_pool2d",
-       "`nn.max_pool2d`: its input is float32, and a VTA reads int8"},
+       "its input is float32, and a VTA reads int8"},
       {image("nn.conv2d(%x, %w)", ", %w: Tensor[(4, 16, 3, 3), int8]"), "nn.conv2d",
-       "`nn.conv2d`: its weight is not a constant"},
+       "its weight is not a constant"},
       {image(cat("nn.relu(qnn.conv2d(%x, ", w, ", 3, 0, 1f, 1f))")), "qnn.conv2d",
-       "`qnn.conv2d`: a zero point is 3, and a VTA has none but 0"},
+       "a zero point is 3, and a VTA has none but 0"},
       {image(cat("qnn.conv2d(%x, ", w, ", 0, 0, %s, 1f)"), ", %s: float32"), "qnn.conv2d",
-       "`qnn.conv2d`: argument 4 is not a constant"},
+       "argument 4 is not a constant"},
       {image(cat("nn.relu(", sums, ")")), "qnn.conv2d", cat("the program reads", reads)},
       {image(cat("qnn.dequantize(nn.relu(", sums, "), 1f, 0)")), "qnn.conv2d",
        cat("`qnn.dequantize` reads", reads)},
@@ -165,19 +165,19 @@ TEST(Partition, EachRefusalHasAReason) {
       {image(cat("cast(", sums, " + cast(%y, dtype=\"int32\"), dtype=\"int8\")"),
              ", %y: Tensor[(24, 1, 1), int8]"),
        "qnn.conv2d", "`add`: its other operand has another shape than the sums"},
-      {image("cast(cast(%x, dtype=\"int32\"), dtype=\"int8\")"), "cast", "`cast`: nothing is computed"},
+      {image("cast(cast(%x, dtype=\"int32\"), dtype=\"int8\")"), "cast", "nothing is computed"},
       {image(cat("cast(sum(", x, ", axis=[1]), dtype=\"int8\")")), "sum",
-       "`sum`: it does not add up rows and columns of images"},
+       "it does not add up rows and columns of images"},
       {image("nn.avg_pool2d(%x, pool_size=[2, 2])"), "nn.avg_pool2d",
-       "`nn.avg_pool2d`: its means are rounded toward zero, and a VTA has no exact steps for that"},
+       "its means are rounded toward zero, and a VTA has no exact steps for that"},
       {image(cat("cast(", x, " + ", "cast(1000, dtype=\"int32\")", " * ", x, ", dtype=\"int8\")")), "cast",
        ""},
       {image(cat("nn.conv2d(%x, ", weights({4, 16, 1, 1}), ", padding=[1, 1])")), "nn.conv2d",
-       "`nn.conv2d`: a window of 1 rows may lie in the padding as a whole"},
+       "a window of 1 rows may lie in the padding as a whole"},
       {"def @main(%x: Tensor[(n, 4), int8]) { " + cat("nn.dense(%x, ", weights({3, 4}), ") }"), "nn.dense",
-       "`nn.dense`: its shapes are not all known, or are empty"},
+       "its shapes are not all known, or are empty"},
       {image("nn.conv2d(%x, " + w + ", out_dtype=\"int64\")"), "nn.conv2d",
-       "`nn.conv2d`: its result is int64, and sums are int32, int16 or int8"},
+       "its result is int64, and sums are int32, int16 or int8"},
       {image(cat("cast(maximum(", sums, ", expand_dims(%b, axis=1, num_newaxis=2)), dtype=\"int8\")"),
              ", %b: Tensor[(24), int32]"),
        "qnn.conv2d", cat("`maximum` reads", reads)},
@@ -193,6 +193,7 @@ TEST(Partition, EachRefusalHasAReason) {
         std::find_if(p.left.begin(), p.left.end(), [&](const auto& l) { return l.what == r.what; });
     ASSERT_NE(left, p.left.end());
     EXPECT_NE(left->why.find(r.why), std::string::npos) << left->why;
+    EXPECT_EQ(left->why.find(cat("`", r.what, "`: ")), std::string::npos) << "said by `what`";
     EXPECT_TRUE(left->span.known()) << left->what;
   }
 }
@@ -285,7 +286,7 @@ TEST(Partition, QuantisedNetworks) {
                         }))
         << show(p.module);
     ASSERT_EQ(p.left.size(), 2u);
-    EXPECT_EQ(p.left[0].why, "`nn.conv2d`: its input is float32, and a VTA reads int8");
+    EXPECT_EQ(p.left[0].why, "its input is float32, and a VTA reads int8");
     EXPECT_EQ(p.left[1].why, "`qnn.dequantize` reads its numbers of int32, and a VTA stores int8");
   }
 }

@@ -8,6 +8,7 @@ namespace relay::vta {
 namespace {
 
 constexpr Range kWord{INT32_MIN, INT32_MAX};
+constexpr Range kImmediates{INT16_MIN, INT16_MAX};
 
 int64_t least(const Numbers& n) { return *std::min_element(n.begin(), n.end()); }
 int64_t most(const Numbers& n) { return *std::max_element(n.begin(), n.end()); }
@@ -17,6 +18,15 @@ bool all(const Numbers& n, int64_t value) {
 Numbers negated(Numbers n) {
   for (int64_t& v : n) v = -v;
   return n;
+}
+
+Numbers plus(Numbers a, const Numbers& b) {
+  if (a.size() < b.size()) a.resize(b.size(), a.front());
+  for (size_t k = 0; k < a.size(); k++) a[k] += b[b.size() == 1 ? 0 : k];
+  return a;
+}
+bool is_immediate(const Numbers& n, const Range& range) {
+  return all(n, n.front()) && range.holds({n.front(), n.front()});
 }
 
 // All products of a number of each.
@@ -74,17 +84,61 @@ void Steps::push(AluOp op, Numbers n, const Origin& origin) {
                        (op == AluOp::kShr && all(n, 0)) || (op == AluOp::kMax && most(n) <= range_.low) ||
                        (op == AluOp::kMin && least(n) >= range_.high);
   if (nothing) return;
-  const bool joins = op == AluOp::kAdd && !steps_.empty() && steps_.back().op == AluOp::kAdd &&
-                     !steps_.back().numbers.empty();
-  if (!joins) {
-    steps_.push_back({op, std::move(n), std::nullopt, origin});
+  if (op != AluOp::kAdd || steps_.empty() || !steps_.back().is_sum()) {
+    steps_.push_back({op, std::move(n), std::nullopt, origin, range_});
     return;
   }
+  Numbers& sum = steps_.back().numbers;
+  sum = plus(std::move(sum), n);
   // Sums of constants wrap where the sums do.
-  Numbers& before = steps_.back().numbers;
-  if (before.size() < n.size()) before.resize(n.size(), before.front());
-  for (size_t k = 0; k < before.size(); k++)
-    before[k] = static_cast<int32_t>(static_cast<uint32_t>(before[k] + (n.size() == 1 ? n[0] : n[k])));
+  for (int64_t& v : sum) v = static_cast<int32_t>(static_cast<uint32_t>(v));
+}
+
+void Steps::clip(AluOp op, const Numbers& n, const Origin& origin) {
+  push(op, n, origin);
+  if (op == AluOp::kMax) {
+    set_range(std::max(range_.low, least(n)), std::max(range_.high, most(n)));
+  } else {
+    set_range(std::min(range_.low, least(n)), std::min(range_.high, most(n)));
+  }
+}
+
+void Steps::halve(int64_t amount, const Origin& origin) {
+  if (amount == 0) return;
+  const std::vector<Step> clips = take_clips(amount);
+  push(AluOp::kShr, {amount}, origin);
+  set_range(range_.low >> amount, range_.high >> amount);
+  for (const Step& s : clips) clip(s.op, s.numbers, s.origin);
+}
+
+std::vector<Steps::Step> Steps::take_clips(int64_t amount) {
+  auto first = steps_.end();
+  while (first != steps_.begin() && (std::prev(first)->is_sum() || std::prev(first)->is_clip())) first--;
+  first = std::find_if(first, steps_.end(), [](const Step& s) { return s.is_clip(); });
+  if (first == steps_.end()) return {};
+  std::vector<Step> clips;
+  Numbers sum{0};
+  bool wraps = false;
+  for (auto s = first; s != steps_.end(); s++) {
+    if (s->is_clip()) {
+      clips.push_back(*s);
+      continue;
+    }
+    wraps |= !kWord.holds({s->before.low + least(s->numbers), s->before.high + most(s->numbers)});
+    sum = plus(std::move(sum), s->numbers);
+    for (Step& c : clips) c.numbers = plus(std::move(c.numbers), s->numbers);
+  }
+  const Range before = first->before;
+  if (wraps || !kWord.holds({before.low + least(sum), before.high + most(sum)})) return {};
+  for (Step& c : clips) {
+    for (int64_t& v : c.numbers) v >>= amount;
+    if (!is_immediate(c.numbers, kImmediates)) return {};
+  }
+  const Origin origin = steps_.back().origin;
+  steps_.erase(first, steps_.end());
+  range_ = before;
+  add(sum, origin);
+  return clips;
 }
 
 void Steps::settle(const Origin& origin) {
@@ -108,14 +162,12 @@ void Steps::multiply(const Numbers& n, const Origin& origin) {
 
 void Steps::maximum(const Numbers& n, const Origin& origin) {
   settle(origin);
-  push(AluOp::kMax, n, origin);
-  set_range(std::max(range_.low, least(n)), std::max(range_.high, most(n)));
+  clip(AluOp::kMax, n, origin);
 }
 
 void Steps::minimum(const Numbers& n, const Origin& origin) {
   settle(origin);
-  push(AluOp::kMin, n, origin);
-  set_range(std::min(range_.low, least(n)), std::min(range_.high, most(n)));
+  clip(AluOp::kMin, n, origin);
 }
 
 void Steps::shift_left(const Numbers& n, const Origin& origin) {
@@ -126,6 +178,7 @@ void Steps::shift_left(const Numbers& n, const Origin& origin) {
 
 void Steps::shift_right(const Numbers& n, const Origin& origin) {
   settle(origin);
+  if (all(n, n.front())) return halve(n.front(), origin);
   push(AluOp::kShr, n, origin);
   set_range(std::min(range_.low >> least(n), range_.low >> most(n)),
             std::max(range_.high >> least(n), range_.high >> most(n)));
@@ -139,7 +192,7 @@ void Steps::cast(DType to, const Origin& origin) {
 void Steps::combine(AluOp op, size_t tensor, const Origin& origin) {
   const Range operand = range_of(kInt8);
   if (op == AluOp::kMin || op == AluOp::kMax) settle(origin);
-  steps_.push_back({op, {}, tensor, origin});
+  steps_.push_back({op, {}, tensor, origin, range_});
   if (op == AluOp::kAdd) {
     set_range(range_.low + operand.low, range_.high + operand.high);
   } else if (op == AluOp::kMul) {
@@ -192,22 +245,24 @@ bool Steps::divide(const Rescale& r, const Origin& origin) {
     } else {
       push(AluOp::kMul, {multiplier}, origin);
     }
+    const Range products = product(range_, {multiplier, multiplier});
+    set_range(products.low, products.high);
   };
   if (shift == 0 || r.rounding == "DOWNWARD") {
     times(r.multiplier);
-    push(AluOp::kShr, {std::min<int64_t>(shift, 31)}, origin);  // 31 bits leave the sign
+    halve(std::min<int64_t>(shift, 31), origin);  // 31 bits leave the sign
   } else if (r.rounding == "UPWARD" && shift > 31) {
     push(AluOp::kMul, {0}, origin);  // nothing reaches half of 2^32
   } else if (r.rounding == "UPWARD" && half <= INT16_MAX && p.high + half <= INT32_MAX) {
     times(r.multiplier);
-    push(AluOp::kAdd, {half}, origin);
-    push(AluOp::kShr, {shift}, origin);
+    add({half}, origin);
+    halve(shift, origin);
   } else if (r.rounding == "UPWARD" && shift > 1) {
     // floor((p + half) / 2^shift) = floor((floor(p / half) + 1) / 2)
     times(r.multiplier);
-    push(AluOp::kShr, {shift - 1}, origin);
-    push(AluOp::kAdd, {1}, origin);
-    push(AluOp::kShr, {1}, origin);
+    halve(shift - 1, origin);
+    add({1}, origin);
+    halve(1, origin);
   } else if (r.rounding == "TONEAREST") {
     // p (1 + 1 / 2^more) is beyond p, away from zero, and no further than to the next integer. So
     // halves of negative numbers go down, halves of others up, and nothing else changes.
@@ -217,8 +272,8 @@ bool Steps::divide(const Rescale& r, const Origin& origin) {
     const int64_t unit = int64_t{1} << more;
     if (more + shift > 31 || largest * (unit + 1) + half * unit > INT32_MAX) return false;
     times(r.multiplier * (unit + 1));
-    push(AluOp::kAdd, {half * unit}, origin);
-    push(AluOp::kShr, {shift + more}, origin);
+    add({half * unit}, origin);
+    halve(shift + more, origin);
   } else {
     return false;
   }
@@ -230,13 +285,12 @@ Steps::Made Steps::made() const {
   Made out;
   for (const Step& s : steps_) {
     const bool shift = s.op == AluOp::kShr;
-    const Range immediates{shift ? -31 : INT16_MIN, shift ? 31 : INT16_MAX};
+    const Range immediates = shift ? Range{-31, 31} : kImmediates;
     LayerStep step{.op = s.op, .origin = s.origin};
     std::vector<int32_t> channels;
     if (s.tensor) {
       step.operand = OperandKind::kTensor;
-    } else if (all(s.numbers, s.numbers.front()) &&
-               immediates.holds({s.numbers.front(), s.numbers.front()})) {
+    } else if (is_immediate(s.numbers, immediates)) {
       step.immediate = s.numbers.front();
     } else {
       step.operand = OperandKind::kChannel;

@@ -8,6 +8,10 @@
 //     shifts bring the sums back into the dtype.
 //   * qnn.rescale computes in 64 bits. Its steps are used if nothing leaves 32 bits, if need be
 //     behind a clip that changes no result.
+//
+// Each step is a pass over all sums, so the fewest steps are made. A clip goes behind a shift to
+// the right: max(v, c) >> n is max(v >> n, c >> n). Two things are gained there: the clip of a
+// saturation is one clip with it, and sums of constants on both sides of it are one step.
 #pragma once
 
 #include <optional>
@@ -75,11 +79,23 @@ class Steps {
     Numbers numbers;               // empty if it reads a tensor
     std::optional<size_t> tensor;  // which
     Origin origin;
+    Range before;  // of the sums that it reads
+
+    bool is_sum() const { return op == AluOp::kAdd && !tensor; }
+    bool is_clip() const { return (op == AluOp::kMin || op == AluOp::kMax) && !tensor; }
   };
 
   // The sums become numbers of the dtype.
   void settle(const Origin& origin);
   void push(AluOp op, Numbers n, const Origin& origin);
+  // The larger, or the smaller one of sums and numbers.
+  void clip(AluOp op, const Numbers& n, const Origin& origin);
+  // A shift to the right of sums that are numbers of the dtype.
+  void halve(int64_t amount, const Origin& origin);
+  // Removes the clips at the end of the steps, and returns what they are behind a shift by
+  // `amount`. Sums of constants between them stay. Returns none and changes nothing if a clip would
+  // become a constant for each channel, or if sums that it cuts off would wrap.
+  std::vector<Step> take_clips(int64_t amount);
   void set_range(int64_t low, int64_t high);
   // The product by the multiplier, divided and rounded. Nothing changes if it returns false.
   bool divide(const Rescale& r, const Origin& origin);

@@ -134,6 +134,49 @@ TEST(Steps, NeighbouringSumsOfConstantsAreOne) {
   EXPECT_EQ(s.range(), (Range{INT32_MIN, INT32_MAX}));
 }
 
+// One clip and one sum are left of relu, the rounding of a rescale and its saturation.
+TEST(Steps, ClipsGoBehindShifts) {
+  const Range range{-100'000, 100'000};
+  Steps s(2, kInt32, range);
+  s.add({1000, -7}, kHere);
+  s.maximum({0}, kHere);
+  ASSERT_EQ(s.rescale({.shift = 7}, kHere), "");
+  const Steps::Made made = s.made();
+  std::vector<AluOp> ops;
+  for (const LayerStep& step : made.steps) ops.push_back(step.op);
+  EXPECT_EQ(ops, (std::vector<AluOp>{AluOp::kAdd, AluOp::kShr, AluOp::kMax, AluOp::kMin}));
+  EXPECT_EQ(s.range(), (Range{0, 127}));
+  for (const int64_t v : hard(range)) {
+    for (const size_t channel : {0u, 1u}) {
+      const int64_t sum = std::max<int64_t>(v + (channel == 0 ? 1000 : -7), 0);
+      ASSERT_EQ(run(made, word(v), channel), std::min<int64_t>((sum + 64) >> 7, 127)) << v;
+    }
+  }
+}
+
+TEST(Steps, AClipStaysBeforeAShiftThatNeedsIt) {
+  // The largest number wraps if the sum comes first.
+  Steps wraps(1, kInt32, {INT32_MIN, INT32_MAX});
+  wraps.minimum({1000}, kHere);
+  wraps.add({8}, kHere);
+  wraps.shift_right({4}, kHere);
+  EXPECT_EQ(wraps.made().steps[0].op, AluOp::kMin);
+  EXPECT_EQ(run(wraps.made(), INT32_MAX), 1008 >> 4);
+  // It would be a constant for each channel, and the ALU takes longer for those.
+  Steps channels(2, kInt32, {-1000, 1000});
+  channels.maximum({0}, kHere);
+  channels.add({100, 200}, kHere);
+  channels.shift_right({2}, kHere);
+  const Steps::Made made = channels.made();
+  EXPECT_EQ(made.steps[0].op, AluOp::kMax);
+  EXPECT_EQ(run(made, -500, 1), 50);
+  // Each channel has another amount.
+  Steps amounts(2, kInt32, {-1000, 1000});
+  amounts.maximum({0}, kHere);
+  amounts.shift_right({1, 2}, kHere);
+  EXPECT_EQ(amounts.made().steps[0].op, AluOp::kMax);
+}
+
 TEST(Steps, NumbersOf16BitsAreImmediate) {
   Steps s(3, kInt32, {INT32_MIN, INT32_MAX});
   s.maximum({-32768, -32768, -32768}, kHere);

@@ -16,8 +16,8 @@ constexpr double kForOperands = 0.5;
 // Another order than that of the axes has to fetch less than this part.
 constexpr double kWorthIt = 0.9;
 
-// Bytes that come from beyond the cache. An operand that a loop does not vary is fetched again in each
-// turn, unless the cache keeps all that one turn reads.
+// Bytes that come from beyond the cache. An operand that a loop does not vary is fetched again in
+// each turn, unless the cache keeps all that one turn reads.
 double fetched(double cache, std::span<const TileLoop> loops, std::span<const TileOperand> operands) {
   std::vector<double> read, total;  // of each operand: in one turn of the loops so far, and in all
   for (const TileOperand& o : operands) {

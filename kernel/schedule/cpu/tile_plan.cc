@@ -93,8 +93,8 @@ class TilePlanner {
     return n;
   }
 
-  // Results, the operands that several of them share, and two others that are being loaded: with one
-  // alone, the compiler has nothing to load ahead into.
+  // Results, the operands that several of them share, and two others that are being loaded: with
+  // one alone, the compiler has nothing to load ahead into.
   bool fits(const std::vector<int64_t>& tile) const {
     int64_t needed = volume(tile) * best_.vectors + 2, least_shared = 0;
     for (const Operand& o : operands_) {
@@ -111,8 +111,8 @@ class TilePlanner {
     return n;
   }
 
-  // Bytes that come through the second-level cache in each step: vectors, where the first level does
-  // not keep what one tile reads until the next one does.
+  // Bytes that come through the second-level cache in each step: vectors, where the first level
+  // does not keep what one tile reads until the next one does.
   double streamed(const std::vector<int64_t>& tile) const {
     double vectors = 0, elements = 0;
     for (const Operand& o : operands_)

@@ -15,6 +15,7 @@ from .texts import Text, texts
 
 LONGEST_S = 900  # that one text may take
 INTERNAL_ERROR = 6  # an exit code of `relay`
+OPTIMISED = "optimised.relay"  # what the passes of a program make of it
 FAILED = -1  # in the place of an exit code: a signal, or no end
 
 
@@ -40,6 +41,11 @@ def print_all(options: Options, chosen: list[Program]) -> Tally:
 def print_program(options: Options, program: Program, scratch: Path, total: Tally) -> None:
     """Prints one program's texts. `relay` runs where the model is, so that no text has the path of a machine."""
     model = programs.write(program, scratch)
+    if model.passes and not optimise(options.relay, model, scratch / OPTIMISED):
+        total.failed += 1
+        return
+    if model.passes:
+        model = Model(scratch / OPTIMISED)
     folder = options.folder / program.path
     folder.mkdir(parents=True)
     with ThreadPoolExecutor(options.jobs) as pool:
@@ -47,6 +53,23 @@ def print_program(options: Options, program: Program, scratch: Path, total: Tall
             total.texts += 1
             total.refused += code != 0
             total.failed += code in (INTERNAL_ERROR, FAILED)
+
+
+def optimise(relay: Path, model: Model, written: Path) -> bool:
+    """Runs the passes that the model asks for, and says what goes wrong."""
+    command = [str(relay), "-q", "opt", str(model.path), "-o", str(written), "--passes", model.passes]
+    command += [word for shape in model.shapes for word in ("--input-shapes", shape)]
+    environment = {**os.environ, "RELAY_CACHE": "off"}
+    try:
+        ended = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, timeout=LONGEST_S
+        )
+    except subprocess.TimeoutExpired:
+        print(f"replay: {' '.join(command)} did not end within {LONGEST_S} s", file=sys.stderr)
+        return False
+    if ended.returncode != 0:
+        print(f"replay: {' '.join(command)} ended with {ended.returncode}\n{ended.stderr}", file=sys.stderr)
+    return ended.returncode == 0
 
 
 def print_text(relay: Path, model: Model, text: Text, folder: Path) -> int:

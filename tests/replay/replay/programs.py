@@ -6,7 +6,9 @@ from pathlib import Path
 
 from .options import ROOT
 
-FROM_BENCH = ("network", "recursive")  # kinds that the packages of bench/ are needed for
+FROM_BENCH = ("network", "quantised", "recursive")  # kinds that the packages of bench/ are needed for
+# Networks whose layers a VTA computes, and the scale that holds their activations.
+QUANTISED = {"resnet18": 16, "mobilenet_v1": 16, "dcgan": 8}
 DEFINITION = re.compile(r"^def @([\w.]+)", re.MULTILINE)
 INPUT = re.compile(r"^---- input\n(.*?)^---- ", re.MULTILINE | re.DOTALL)
 
@@ -15,7 +17,7 @@ INPUT = re.compile(r"^---- input\n(.*?)^---- ", re.MULTILINE | re.DOTALL)
 class Program:
     """A model of one kind, by a name that is unique among all."""
 
-    kind: str  # network, recursive, model, exec
+    kind: str  # network, quantised, recursive, model, exec
     name: str
 
     @property
@@ -31,6 +33,8 @@ class Model:
     path: Path
     shapes: tuple[str, ...] = ()  # of inputs with dynamic axes, as they are measured
     functions: tuple[str, ...] = ("main",)
+    integers: bool = False  # a test with tensors of int8, as layers of a VTA have them
+    passes: str = ""  # that `relay opt` runs first
 
 
 def all_programs() -> list[Program]:
@@ -40,6 +44,7 @@ def all_programs() -> list[Program]:
     out += [Program("exec", str(p.relative_to(tests).with_suffix(""))) for p in tests.rglob("*.relay")]
     out += [Program("recursive", path.stem) for path in (ROOT / "bench" / "programs").glob("*.relay")]
     out += [Program("network", name) for name in networks()]
+    out += [Program("quantised", name) for name in networks() if name in QUANTISED]
     return sorted(out, key=lambda program: program.path)
 
 
@@ -67,7 +72,13 @@ def write(program: Program, folder: Path) -> Model:
         return Model(files.write(found, found.weights(found.random()), folder))
     from harness import models  # of bench/
 
-    return Model(models.onnx_file(program.name), tuple(models.fixed_shapes(program.name)))
+    file, shapes = models.onnx_file(program.name), tuple(models.fixed_shapes(program.name))
+    return Model(file, shapes, passes=quantising(program.name) if program.kind == "quantised" else "")
+
+
+def quantising(name: str) -> str:
+    """The passes that make a network's products ones of small integers."""
+    return f"simplify-inference,inline-lets,fold-constants,quantise-global{{scale={QUANTISED[name]}}}"
 
 
 def from_test(path: Path, written: Path) -> Model:
@@ -75,4 +86,4 @@ def from_test(path: Path, written: Path) -> Model:
     found = INPUT.search(path.read_text(encoding="utf-8"))
     assert found, f"{path} has no input"
     written.write_text(found[1], encoding="utf-8")
-    return Model(written, (), tuple(dict.fromkeys(DEFINITION.findall(found[1]))))
+    return Model(written, (), tuple(dict.fromkeys(DEFINITION.findall(found[1]))), "int8" in found[1])

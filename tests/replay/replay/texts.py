@@ -1,5 +1,6 @@
 """The texts of a program: which there are, and the command that prints each."""
 
+import re
 from dataclasses import dataclass
 
 from .programs import Model, Program
@@ -19,11 +20,15 @@ class Text:
 
 def texts(program: Program, model: Model) -> list[Text]:
     """All texts of a program. Of a test's many functions there is less of each."""
+    if program.kind == "quantised":
+        return [layers("vta", "main"), layers("vta{batch=2}", "main")]
     if program.kind == "exec":
         out = [stage("kernel", "cpu:avx2", level) for level in (0, 1, 2)]
         out += [stage("llvm", "cpu:avx2", 2), stage("kernel", "cuda:sm_90", 2)]
         for function in model.functions:
             out += [source("avx512", 2, function), source("cuda:sm_90", 2, function)]
+        if model.integers:
+            out += [layers("vta", function) for function in model.functions]
         return out
     out = [stage("kernel", f"cpu:{cpu}", 2) for cpu in CPUS]
     out += [stage(form, "cpu:avx2", level) for form in ("kernel", "llvm") for level in (0, 1)]
@@ -51,6 +56,12 @@ def source(target: str, level: int, function: str, threads: int = 1) -> Text:
     return Text(f"{function}.{file_name(target)}.O{level}{beside}.{form}", "compile", arguments + several)
 
 
+def layers(target: str, function: str) -> Text:
+    """The instructions of one function's layers on a VTA, and why the rest stays on the processor."""
+    arguments = ("--emit", "vta", "--target", target, "-O2", "--function", function)
+    return Text(f"{function}.{file_name(target)}.O2.vta", "compile", arguments)
+
+
 def file_name(target: str) -> str:
     """A target in the name of a file."""
-    return target.removeprefix("cpu:").replace(":", "-")
+    return re.sub(r"[:{},=]+", "-", target.removeprefix("cpu:")).rstrip("-")

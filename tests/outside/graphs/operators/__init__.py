@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..draw import Draw
-from . import activations, control_flow, elementwise, indexing, movement, normalisation
-from . import products, quantisation, recurrent, reductions, resize, shapes, windows
+from . import activations, control_flow, elementwise, indexing, losses, movement, normalisation, products
+from . import quantisation, recurrent, reductions, resize, shapes, signal, sorting, vision, windows
 
 FAMILIES = (
     elementwise, activations, windows, normalisation, products, reductions, shapes, movement, indexing, resize,
-    quantisation, recurrent, control_flow,
+    quantisation, recurrent, control_flow, signal, sorting, losses, vision,
 )  # fmt: skip
 
 
@@ -27,4 +27,15 @@ class Row:
 OPERATORS: dict[str, Row] = {name: Row(*row) for family in FAMILIES for name, row in family.ROWS.items()}
 
 # Operators that Relay imports and that are not drawn, with the reason.
-EXCLUDED: dict[str, str] = {}
+EXCLUDED: dict[str, str] = {
+    "Bernoulli": "ONNX leaves open which numbers a seed gives",
+    "Compress": "as NonZero",
+    "Multinomial": "ONNX leaves open which numbers a seed gives",
+    "NonZero": "the extent of its result depends on data, and graphs are drawn with known extents",
+    "RandomNormal": "ONNX leaves open which numbers a seed gives",
+    "RandomNormalLike": "ONNX leaves open which numbers a seed gives",
+    "RandomUniform": "ONNX leaves open which numbers a seed gives",
+    "RandomUniformLike": "ONNX leaves open which numbers a seed gives",
+    "STFT": "its inputs are a signal and numbers that must fit it, which no other operator makes",
+    "Unique": "as NonZero",
+}

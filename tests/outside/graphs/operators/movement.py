@@ -129,10 +129,19 @@ def blocks(d: Draw, name: str) -> None:
     d.add(name, [x], blocksize=b, mode=mode)
 
 
+def reverse_sequence(d: Draw, name: str) -> None:
+    x = d.value((*FLOATS, "int32"), rank=(2, 4), least=1)
+    time = d.integer(0, 1)
+    lengths = d.constant([d.integer(1, x.shape[time]) for _ in range(x.shape[1 - time])])
+    given = (1, 0) if time == 1 else (0, 1) if d.chance(0.5) else (None, None)
+    d.add(name, [x, lengths], time_axis=given[0], batch_axis=given[1])
+
+
 ROWS = {
     "Concat": (concat, 7, 21, True),
     "DepthToSpace": (blocks, 7, 21, True),
     "Pad": (pad, 7, 21, True),
+    "ReverseSequence": (reverse_sequence, 10, 21, True),
     "Slice": (slice_of, 7, 21, True),
     "SpaceToDepth": (blocks, 7, 21, True),
     "Split": (split, 7, 21, True),

@@ -72,7 +72,28 @@ def quantised_matmul(d: Draw, name: str) -> None:
     d.add(name, [a, *a_parameters, b, *b_parameters, scale(()), zero(a.dtype, ())])
 
 
+def einsum(d: Draw, name: str) -> None:
+    a = d.value(DTYPES, rank=(2, 2), least=1)
+    (rows, depth), columns = a.shape, d.choose((1, 2, 3, 5))
+    if a.array.size * columns > MOST_ELEMENTS:
+        raise NoFit
+    if d.chance(0.3):
+        d.add(name, [a], equation=d.choose(("ij->ji", "ij->i", "ij->", "...i->...")))
+        return
+    shape, equation = d.choose(
+        (
+            ((depth, columns), "ij,jk->ik"),
+            ((columns, depth), "ij,kj"),
+            ((rows, depth), "ij,ij->i"),
+            ((depth,), "ij, j -> ij"),
+            ((columns,), "ij,k->kij"),
+        )
+    )
+    d.add(name, [a, d.like(a, shape)], equation=equation)
+
+
 ROWS = {
+    "Einsum": (einsum, 12, 21, True),
     "Gemm": (gemm, 7, 21, False),
     "MatMul": (matmul, 7, 21, True),
     "MatMulInteger": (matmul_integer, 10, 21, True),

@@ -1,0 +1,162 @@
+// Images at other places, regions of images, boxes: GridSample, AffineGrid, RoiAlign, MaxRoiPool,
+// NonMaxSuppression.
+#include <limits>
+
+#include "base/cat.h"
+#include "frontend/onnx/node.h"
+
+namespace relay::frontend {
+namespace {
+
+using namespace op;
+
+constexpr size_t kLongestWord = 40;  // of a model, in a message
+
+void require_floats(Node& n, size_t i, std::string_view what) {
+  if (!n.dtype(i).is_float()) n.unsupported(cat(what, " of ", n.dtype(i).name(), " are not supported"));
+}
+
+// --- GridSample, AffineGrid ----------------------------------------------------------------------
+
+// ONNX has the numbers of a place along the last axis, the operators have them
+// along the second one.
+std::vector<int64_t> places_second(size_t rank) {
+  std::vector<int64_t> axes{0, static_cast<int64_t>(rank) - 1};
+  for (size_t d = 1; d + 1 < rank; ++d) axes.push_back(static_cast<int64_t>(d));
+  return axes;
+}
+
+Results grid_sample(Node& n) {
+  const size_t rank = n.rank(0);
+  if (rank != 4 && rank != 5)
+    n.unsupported(cat("a grid for ", rank, " dimensions is not supported"), "images and volumes are");
+  n.require(n.rank(1) == rank, "its grid has another number of dimensions than its input");
+  require_floats(n, 0, "images");
+  require_floats(n, 1, "grids");
+  const std::string mode = n.text("mode", n.opset() < 20 ? "bilinear" : "linear");
+  std::string method;
+  if (mode == "nearest") method = "nearest";
+  if (mode == "linear" || mode == "bilinear") method = "bilinear";
+  if (mode == "cubic" || mode == "bicubic") method = "bicubic";
+  if (method.empty()) n.invalid(cat("its mode `", mode.substr(0, kLongestWord), "` is unknown"));
+  if (method == "bicubic" && rank == 5) n.unsupported("mode=cubic is not supported for volumes", "linear is");
+  const std::string padding = n.text("padding_mode", "zeros");
+  n.require(padding == "zeros" || padding == "border" || padding == "reflection",
+            "its padding_mode is unknown");
+  return {n.call(kGridSample, {n.input(0), n.transpose(n.input(1), places_second(rank))},
+                 {{"method", method},
+                  {"layout", std::string(rank == 4 ? "NCHW" : "NCDHW")},
+                  {"padding_mode", padding},
+                  {"align_corners", n.integer("align_corners", 0) != 0}})};
+}
+
+Results affine_grid(Node& n) {
+  std::vector<Dim> size = n.dims(1, "size");
+  n.require(size.size() == 4 || size.size() == 5, "its size must be of an image or a volume");
+  n.require(n.rank(0) == 3, "its theta must have three dimensions");
+  require_floats(n, 0, "maps");
+  size.erase(size.begin(), size.begin() + 2);
+  Expr map = n.input(0);
+  if (n.integer("align_corners", 0) == 0) {
+    // The outer sides of the pixels are -1 and 1, and so their centres are a little inside. Columns
+    // are in the order x, y, z, and the last one moves.
+    std::vector<double> shares;
+    for (size_t d = size.size(); d-- > 0;) {
+      if (!size[d].is_const() || size[d].value() < 1) {
+        n.unsupported("align_corners=0 is not supported for a size that is not known",
+                      "fix the dynamic axis with --input-shapes");
+      }
+      const auto extent = static_cast<double>(size[d].value());
+      shares.push_back((extent - 1) / extent);
+    }
+    shares.push_back(1);
+    const Tensor factors = Tensor::of(type_of(map).dtype, {static_cast<int64_t>(shares.size())},
+                                      std::span<const double>(shares));
+    map = n.call(kMultiply, {map, n.builder().constant(factors)});
+  }
+  const Expr grid = n.call(kAffineGrid, {map}, {{"target_shape", size}});
+  std::vector<int64_t> back{0};
+  for (size_t d = 0; d < size.size(); ++d) back.push_back(static_cast<int64_t>(d) + 2);
+  back.push_back(1);
+  return {n.transpose(grid, back)};
+}
+
+// --- RoiAlign, MaxRoiPool ------------------------------------------------------------------------
+
+Results roi_align(Node& n) {
+  n.require(n.rank(0) == 4 && n.rank(1) == 2 && n.rank(2) == 1,
+            "its input must be images, with rows of regions and an index for each");
+  require_floats(n, 0, "images");
+  require_floats(n, 1, "regions");
+  const std::string mode = n.text("mode", "avg");
+  n.require(mode == "avg" || mode == "max", "its mode is unknown");
+  if (mode == "max") {
+    n.unsupported("mode=max is not supported: it is the largest of weighed pixels, and not of places",
+                  "mode=avg is");
+  }
+  const std::string places =
+      n.opset() < 16 ? "output_half_pixel" : n.text("coordinate_transformation_mode", "half_pixel");
+  n.require(places == "half_pixel" || places == "output_half_pixel",
+            "its coordinate_transformation_mode is unknown");
+  const int64_t ratio = n.integer("sampling_ratio", 0);
+  if (ratio > 1024) n.unsupported("a sampling_ratio above 1024 is not supported");
+  // A float16 has no room for the index of an image.
+  const DType dtype = n.dtype(1).bits < 32 ? kFloat32 : n.dtype(1);
+  const Expr images = n.expand_dims(n.cast(n.input(2), dtype), 1);
+  const Expr rois = n.concatenate({images, n.cast(n.input(1), dtype)}, 1);
+  return {n.call(
+      kRoiAlign, {n.input(0), rois},
+      {{"pooled_size", std::vector<int64_t>{n.integer("output_height", 1), n.integer("output_width", 1)}},
+       {"spatial_scale", n.real("spatial_scale", 1)},
+       {"sample_ratio", ratio},
+       {"aligned", places == "half_pixel"}})};
+}
+
+Results max_roi_pool(Node& n) {
+  n.require(n.rank(0) == 4 && n.rank(1) == 2, "its input must be images and rows of regions");
+  require_floats(n, 0, "images");
+  const std::vector<int64_t> size = n.integers("pooled_shape");
+  n.require(size.size() == 2, "its pooled_shape must be a height and a width");
+  return {n.call(kRoiPool, {n.input(0), n.input(1)},
+                 {{"pooled_size", size}, {"spatial_scale", n.real("spatial_scale", 1)}})};
+}
+
+// --- NonMaxSuppression ---------------------------------------------------------------------------
+
+// The corners of boxes that are given by their centres and their extents.
+Expr corners(Node& n, Expr boxes) {
+  const Expr centre = n.slice(boxes, 2, 0, 2);
+  const Expr half = n.call(kMultiply, {n.slice(boxes, 2, 2, 4), n.scalar(type_of(boxes).dtype, 0.5)});
+  return n.concatenate({n.call(kSubtract, {centre, half}), n.call(kAdd, {centre, half})}, 2);
+}
+
+Results non_max_suppression(Node& n) {
+  n.require(n.rank(0) == 3 && n.rank(1) == 3, "its boxes and scores must have three dimensions");
+  require_floats(n, 0, "boxes");
+  require_floats(n, 1, "scores");
+  const int64_t centred = n.integer("center_point_box", 0);
+  n.require(centred == 0 || centred == 1, "its center_point_box is neither 0 nor 1");
+  const auto number = [&](size_t i, DType dtype, double otherwise) {
+    return n.has(i) ? n.reshape(n.input(i), {}) : n.scalar(dtype, otherwise);
+  };
+  const Expr boxes = centred ? corners(n, n.input(0)) : n.input(0);
+  const Expr found =
+      n.call(kAllClassNonMaxSuppression, {boxes, n.input(1), number(2, kInt64, 0), number(3, kFloat32, 0),
+                                          number(4, kFloat32, -std::numeric_limits<double>::infinity())});
+  // As many rows as boxes were found.
+  const Expr count = n.reshape(n.proj(found, 1), {});
+  const Expr rows = n.call(kArange, {n.scalar(kInt64, 0), count, n.scalar(kInt64, 1)});
+  return {n.call(kTake, {n.proj(found, 0), rows}, {{"axis", int64_t{0}}})};
+}
+
+constexpr Row kRows[] = {
+    {"AffineGrid", 20, affine_grid}, {"GridSample", 16, grid_sample},
+    {"MaxRoiPool", 1, max_roi_pool}, {"NonMaxSuppression", 10, non_max_suppression},
+    {"RoiAlign", 10, roi_align},
+};
+
+}  // namespace
+
+std::span<const Row> vision_rows() { return kRows; }
+
+}  // namespace relay::frontend
