@@ -295,7 +295,7 @@ class Search {
     if (!assign_slots(l_, b_, params_, schedule).empty()) return;
     schedule.estimate = model_.estimate(schedule);
     least_ = std::min(least_.value_or(schedule.estimate.total), schedule.estimate.total);
-    if (near(schedule)) near_.push_back(std::move(schedule));
+    if (near(schedule)) near_.push_back(schedule);
   }
 
   bool near(const Schedule& s) const { return s.estimate.total <= *least_ + *least_ / 100; }
