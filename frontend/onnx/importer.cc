@@ -228,9 +228,6 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
           node.unsupported(
               cat("its output `", printable(proto.output(static_cast<int>(i))), "` is not supported"));
       }
-      for (size_t i = 0; results && i < results->size(); ++i) {
-        if (!manageable((*results)[i])) throw complicated_shape();
-      }
     } catch (const Refusal& refusal) {
       report(proto, refusal);
       results.reset();

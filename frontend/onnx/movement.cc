@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/cat.h"
+#include "frontend/onnx/computed.h"
 #include "frontend/onnx/importer.h"
 #include "op/tensor/attributes.h"
 
@@ -124,23 +125,34 @@ Results slice_between(Node& n, std::vector<Dim> begin, std::vector<Dim> end, std
                  {{"begin", begin}, {"end", end}, {"strides", steps}, {"axes", axes}})};
 }
 
-std::vector<Dim> as_dims(const std::vector<int64_t>& values) {
+std::optional<std::vector<Dim>> as_dims(const std::vector<int64_t>& values) {
   std::vector<Dim> out;
   for (int64_t v : values) out.emplace_back(std::max(v, -INT64_MAX));
   return out;
 }
 
 Results slice_attributes(Node& n) {
-  return slice_between(n, as_dims(n.integers("starts")), as_dims(n.integers("ends")), n.integers("axes"), {});
+  return slice_between(n, *as_dims(n.integers("starts")), *as_dims(n.integers("ends")), n.integers("axes"), {});
 }
 
 Results slice(Node& n) {
+  // Of constants also those that are larger than a dim can say.
   const auto bounds = [&](size_t i, std::string_view what) {
-    return n.known(i) ? as_dims(n.constant_ints(i, what)) : n.dims(i, what);
+    return n.known(i) ? as_dims(n.constant_ints(i, what)) : n.known_dims(i, what);
   };
-  return slice_between(n, bounds(1, "starts"), bounds(2, "ends"),
-                       n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{},
+  const std::optional<std::vector<Dim>> begin = bounds(1, "starts"), end = bounds(2, "ends");
+  const bool has_places = (!n.has(3) || n.known(3)) && (!n.has(4) || n.known(4));
+  if (!begin || !end || !has_places) return {slice_computed(n)};
+  return slice_between(n, *begin, *end, n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{},
                        n.has(4) ? n.constant_ints(4, "steps") : std::vector<int64_t>{});
+}
+
+std::string pad_mode(Node& n) {
+  const std::string mode = n.text("mode", "constant");
+  if (mode != "constant" && mode != "reflect" && mode != "edge") {
+    n.unsupported(cat("mode `", mode.substr(0, 40), "` is not supported"), "constant, reflect and edge are");
+  }
+  return mode;
 }
 
 // `pads`: all that is put before the axes, then all that is put behind them. Negative ones cut off.
@@ -152,10 +164,7 @@ Results pad_by(Node& n, const std::vector<Dim>& pads, std::vector<int64_t> axes,
     std::iota(axes.begin(), axes.end(), 0);
   }
   n.require(pads.size() == 2 * axes.size(), "its pads have a wrong length");
-  const std::string mode = n.text("mode", "constant");
-  if (mode != "constant" && mode != "reflect" && mode != "edge") {
-    n.unsupported(cat("mode `", mode.substr(0, 40), "` is not supported"), "constant, reflect and edge are");
-  }
+  const std::string mode = pad_mode(n);
   std::vector<std::pair<Dim, Dim>> width(rank, {Dim(0), Dim(0)});
   std::vector<Dim> begin, end;
   std::vector<int64_t> cut;
@@ -181,15 +190,21 @@ Results pad_by(Node& n, const std::vector<Dim>& pads, std::vector<int64_t> axes,
 }
 
 Results pad_attributes(Node& n) {
-  return pad_by(n, as_dims(n.integers("pads")), {}, n.scalar(n.dtype(0), n.real("value", 0)));
+  return pad_by(n, *as_dims(n.integers("pads")), {}, n.scalar(n.dtype(0), n.real("value", 0)));
 }
 
 Results pad(Node& n) {
   const Expr value = n.has(2) ? n.reshape(n.input(2), {}) : n.scalar(n.dtype(0), 0);
-  return pad_by(n, n.dims(1, "pads"), n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{}, value);
+  const std::optional<std::vector<Dim>> pads = n.known_dims(1, "pads");
+  if (!pads) return {pad_computed(n, pad_mode(n), value)};
+  return pad_by(n, *pads, n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{}, value);
 }
 
-Results tile(Node& n) { return {n.call(kTile, {n.input(0)}, {{"reps", n.dims(1, "repeats")}})}; }
+Results tile(Node& n) {
+  const std::optional<std::vector<Dim>> repeats = n.known_dims(1, "repeats");
+  if (!repeats) return {tile_computed(n)};
+  return {n.call(kTile, {n.input(0)}, {{"reps", *repeats}})};
+}
 
 // [n, c, h, w] with squares of channels made squares of pixels.
 int64_t block_size(Node& n) {

@@ -75,12 +75,18 @@ int64_t Node::constant_int(size_t i, std::string_view what) {
   return all[0];
 }
 
-std::vector<Dim> Node::dims(size_t i, std::string_view what) {
+std::optional<std::vector<Dim>> Node::known_dims(size_t i, std::string_view what) {
   operand(i);
   const std::optional<IndexTensor> t = index(i);
-  if (t && t->shape.size() <= 1 && t->complete() && t->dtype.is_int()) return t->elements;
-  if (t && (t->shape.size() > 1 || !t->dtype.is_int()))
+  if (!t) return std::nullopt;
+  if (t->shape.size() > 1 || !t->dtype.is_int())
     invalid(cat("its ", what, " (input ", i, ") must be a list of integers"));
+  if (!t->complete()) return std::nullopt;
+  return t->elements;
+}
+
+std::vector<Dim> Node::dims(size_t i, std::string_view what) {
+  if (const std::optional<std::vector<Dim>> known = known_dims(i, what)) return *known;
   throw Refusal{"unsupported-computed-input", cat("its ", what, " (input ", i, ") depends on the data"),
                 "it must follow from constants and shapes; fixing dynamic axes with --input-shapes, or "
                 "inputs with --fix-input, may help"};
@@ -173,18 +179,11 @@ void Node::invalid(std::string reason, Slug slug) { throw Refusal{slug, std::mov
 
 // --- Making expressions --------------------------------------------------------------------------
 
-Refusal complicated_shape() {
-  return {"limit-dims", "the shape of its result is too complicated an expression",
-          "fix dynamic axes with --input-shapes"};
-}
-
 Expr Node::call(const op::OpDef& op, std::initializer_list<Expr> args, const std::vector<AttrArg>& attrs) {
   return call(op, std::span<const Expr>(args.begin(), args.size()), attrs);
 }
 Expr Node::call(const op::OpDef& op, std::span<const Expr> args, const std::vector<AttrArg>& attrs) {
-  const Expr made = op::call(builder(), op, args, attrs);
-  if (!manageable(made)) throw complicated_shape();
-  return made;
+  return op::call(builder(), op, args, attrs);
 }
 
 Expr Node::ints(const std::vector<int64_t>& values, DType dtype) {

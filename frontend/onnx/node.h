@@ -26,9 +26,6 @@ struct Refusal {
   std::string reason, remedy;
 };
 
-// Refuses what is not manageable (operand.h).
-Refusal complicated_shape();
-
 class Node {
  public:
   Node(Importer& importer, const ::onnx::NodeProto& proto, int64_t opset, std::vector<Operand*> inputs);
@@ -59,6 +56,7 @@ class Node {
   std::vector<int64_t> constant_ints(size_t i, std::string_view what);  // of rank 0 or 1
   int64_t constant_int(size_t i, std::string_view what);
   std::vector<Dim> dims(size_t i, std::string_view what);  // likewise, symbolic ones too; none unknown
+  std::optional<std::vector<Dim>> known_dims(size_t i, std::string_view what);  // nothing if one is unknown
   std::optional<IndexTensor> index(size_t i);
 
   // --- Attributes. One of another kind than asked for refuses the node.
@@ -80,9 +78,7 @@ class Node {
     if (!holds) invalid(std::string(reason));
   }
 
-  // --- Making expressions. Everything is typed at once. A result whose shape is not manageable
-  // refuses the node: broadcasting repeats both extents, so a node of many calls would take time
-  // that is exponential in their number.
+  // --- Making expressions. Everything is typed at once.
   Expr call(const op::OpDef& op, std::initializer_list<Expr> args, const std::vector<AttrArg>& attrs = {});
   Expr call(const op::OpDef& op, std::span<const Expr> args, const std::vector<AttrArg>& attrs = {});
   Expr proj(Expr tuple, uint32_t index) { return builder().proj(tuple, index); }
