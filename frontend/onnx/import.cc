@@ -78,7 +78,7 @@ std::vector<std::string> importable_operators() {
     }
     last = row.name;
   }
-  for (const char* name : {"If 1", "Loop 1"}) out.emplace_back(name);
+  for (const char* name : {"If 1", "Loop 1", "Scan 8, 9"}) out.emplace_back(name);
   std::sort(out.begin(), out.end());
   return out;
 }
