@@ -4,6 +4,7 @@
 
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
+#include "frontend/onnx/importer.h"
 
 namespace relay::frontend {
 namespace {
@@ -41,6 +42,18 @@ bool all_positive(const std::optional<IndexTensor>& steps) {
                               [](Dim d) { return d.is_const() && d.value() > 0; });
 }
 
+// What is known of input i as a vector of so many numbers.
+std::vector<Dim> known_parts(Node& n, size_t i, size_t count) {
+  const std::optional<IndexTensor> known = n.index(i);
+  if (!known || known->elements.size() != count) return std::vector<Dim>(count, Dim::unknown());
+  return known->elements;
+}
+
+// The result with what is known of its extents. A run compares, and unknown ones get names.
+Expr matched(Node& n, Expr e, const std::vector<Dim>& wanted) {
+  return n.importer().match_extents(e, wanted, n.proto().output(0));
+}
+
 }  // namespace
 
 size_t length_of(Expr vector) { return static_cast<size_t>(type_of(vector).dims[0].value()); }
@@ -62,7 +75,24 @@ Expr computed(Node& n, size_t i, std::string_view what) {
 }
 
 Expr reshape_computed(Node& n, bool zero_is_zero) {
-  return n.call(kDynReshape, {n.input(0), computed(n, 1, "shape")}, {{"allowzero", zero_is_zero}});
+  const Expr x = n.input(0), shape = computed(n, 1, "shape");
+  const std::vector<Dim> from = dims_of(x);
+  std::vector<Dim> wanted = known_parts(n, 1, length_of(shape));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == Dim(-1)) wanted[i] = Dim::unknown();
+    if (wanted[i] == Dim(0) && !zero_is_zero) wanted[i] = i < from.size() ? from[i] : Dim::unknown();
+  }
+  return matched(n, n.call(kDynReshape, {x, shape}, {{"allowzero", zero_is_zero}}), wanted);
+}
+
+Dim expanded(Node& n, Dim from, Dim to) {
+  if (to == Dim(1)) return from;  // also where nobody knows it
+  if (to.is_unknown() || (from.is_unknown() && !to.is_const())) return Dim::unknown();
+  if (from.is_unknown() || from == Dim(1)) return to;
+  if (from.is_const() && to.is_symbolic()) return from;  // 1 or the same
+  if (from.is_const() && to.is_const() && from != to)
+    n.invalid(cat("an extent of ", show(from), " cannot be expanded to ", show(to)));
+  return broadcast(from, to);
 }
 
 // Expand broadcasts both ways: where the shape says 1, the extent stays. dyn.broadcast_to takes the
@@ -73,18 +103,26 @@ Expr expand_computed(Node& n) {
   const size_t rank = std::max(length_of(shape), type_of(x).rank());
   const Expr to = filled(n, shape, rank), from = filled(n, extents_of(n, x), rank);
   const Expr is_one = n.call(kEqual, {to, n.scalar(kInt64, 1)});
-  return n.call(kDynBroadcastTo, {x, n.call(kWhere, {is_one, from, to})});
+  std::vector<Dim> wanted = dims_of(x), asked = known_parts(n, 1, length_of(shape));
+  wanted.insert(wanted.begin(), rank - wanted.size(), Dim(1));
+  asked.insert(asked.begin(), rank - asked.size(), Dim(1));
+  for (size_t i = 0; i < rank; ++i) wanted[i] = expanded(n, wanted[i], asked[i]);
+  return matched(n, n.call(kDynBroadcastTo, {x, n.call(kWhere, {is_one, from, to})}), wanted);
 }
 
 Expr fill_computed(Node& n, const Tensor& value) {
-  return n.call(kDynFull, {n.builder().constant(value), computed(n, 0, "shape")},
-                {{"dtype", value.dtype()}});
+  const Expr shape = computed(n, 0, "shape");
+  const Expr e = n.call(kDynFull, {n.builder().constant(value), shape}, {{"dtype", value.dtype()}});
+  return matched(n, e, known_parts(n, 0, length_of(shape)));
 }
 
 Expr tile_computed(Node& n) {
   const Expr repeats = computed(n, 1, "repeats");
-  n.require(length_of(repeats) == n.rank(0), "it has another number of repeats than its input has dimensions");
-  return n.call(kDynTile, {n.input(0), repeats});
+  n.require(length_of(repeats) == n.rank(0),
+            "it has another number of repeats than its input has dimensions");
+  std::vector<Dim> wanted = known_parts(n, 1, n.rank(0));
+  for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = wanted[i] * n.tensor(0).dims[i];
+  return matched(n, n.call(kDynTile, {n.input(0), repeats}), wanted);
 }
 
 Expr slice_computed(Node& n) {
@@ -116,7 +154,9 @@ Expr slice_computed(Node& n) {
     const Expr extents = n.call(kTake, {extents_of(n, x), n.ints(axes)}, {{"axis", int64_t{0}}});
     begin = n.call(kMaximum, {begin, n.call(kNegative, {extents})});
   }
-  return n.call(kDynStridedSlice, {x, begin, end, steps}, {{"axes", axes}});
+  std::vector<Dim> wanted = dims_of(x);
+  for (int64_t a : axes) wanted[static_cast<size_t>(a)] = Dim::unknown();
+  return matched(n, n.call(kDynStridedSlice, {x, begin, end, steps}, {{"axes", axes}}), wanted);
 }
 
 // Pads that are negative cut off.
@@ -140,7 +180,9 @@ Expr pad_computed(Node& n, std::string_view mode, Expr value) {
   x = n.call(kDynStridedSlice, {x, front, end, repeated(n, 1, rank)});
   const auto column = [&](Expr widths) { return n.expand_dims(at_least_zero(n, widths), 1); };
   const Expr widths = n.concatenate({column(before), column(after)}, 1);
-  return n.call(kDynPad, {x, widths, value}, {{"pad_mode", std::string(mode)}});
+  std::vector<Dim> wanted(rank, Dim::unknown()), by = known_parts(n, 1, 2 * static_cast<size_t>(count));
+  for (size_t i = 0; i < rank && !n.has(3); ++i) wanted[i] = n.tensor(0).dims[i] + by[i] + by[rank + i];
+  return matched(n, n.call(kDynPad, {x, widths, value}, {{"pad_mode", std::string(mode)}}), wanted);
 }
 
 }  // namespace relay::frontend

@@ -1,5 +1,5 @@
-// Numbers that only a run tells: shapes, bounds, repetitions and pads that a model computes from its
-// data. Private to this folder.
+// Numbers that only a run tells: shapes, bounds, repetitions and pads that a model computes from
+// its data. Private to this folder.
 //
 // The operators `dyn.*` take them as arguments. How many numbers there are must be known, because
 // it is the rank of a result; the extents of the result are `?`.
@@ -15,6 +15,10 @@ namespace relay::frontend {
 Expr computed(Node& n, size_t i, std::string_view what);
 // The length of such a vector.
 size_t length_of(Expr vector);
+
+// The extent of a dimension that `Expand` makes of one extent and the one that is asked for;
+// unknown if only a run tells which of the two it is.
+Dim expanded(Node& n, Dim from, Dim to);
 
 // The results of nodes whose input 1, or 0 of ConstantOfShape, is computed.
 Expr reshape_computed(Node& n, bool zero_is_zero);

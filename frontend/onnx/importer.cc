@@ -225,6 +225,14 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
   }
 }
 
+// Is it an output of the model that no node reads? Nobody computes with the extents
+// of such a value.
+bool Importer::is_only_output(const std::string& name) const {
+  const auto& outputs = model_.graph().output();
+  return !read_names_.contains(name) &&
+         std::any_of(outputs.begin(), outputs.end(), [&](const auto& o) { return o.name() == name; });
+}
+
 std::optional<std::vector<Operand>> Importer::results_of(Node& node, const Row& row) {
   bool closed = true;
   for (size_t i = 0; i < node.inputs(); ++i) closed = closed && (!node.has(i) || node.operand(i).closed);
@@ -240,7 +248,11 @@ std::optional<std::vector<Operand>> Importer::results_of(Node& node, const Row& 
   const Results results = row.convert(node);
   for (size_t i = 0; i < results.size(); ++i) {
     Operand o;
-    o.expr = results[i];
+    const auto output = static_cast<int>(i);
+    const std::string name = output < node.proto().output_size() ? node.proto().output(output) : "";
+    // Of constants the extents are known once they are evaluated.
+    const bool as_it_is = closed || name.empty() || is_only_output(name);
+    o.expr = as_it_is ? results[i] : name_extents(results[i], name);
     o.closed = closed;
     if (known && i < known->size()) o.index = std::move((*known)[i]);
     out.push_back(std::move(o));

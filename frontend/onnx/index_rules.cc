@@ -66,7 +66,9 @@ Known broadcast(const IndexTensor& a, const IndexTensor& b, DType dtype,
 }
 
 // Is it never negative, whatever the extents are?
-bool is_natural(Dim d) { return d.is_const() ? d.value() >= 0 : d.is_symbolic() && d.symbolic()->non_negative; }
+bool is_natural(Dim d) {
+  return d.is_const() ? d.value() >= 0 : d.is_symbolic() && d.symbolic()->non_negative;
+}
 
 // Integer division truncates; over numbers that are never negative that is rounding down.
 Dim divide(Dim a, Dim b) {
@@ -343,7 +345,10 @@ Known reduced(Node& n, const Inputs& in) {
   const std::vector<Dim>& elements = in[0].elements;
   Dim all = elements[0];
   for (Dim d : std::span(elements).subspan(1)) {
-    all = op == "ReduceProd" ? all * d : op == "ReduceSum" ? all + d : op == "ReduceMax" ? max(all, d) : min(all, d);
+    all = op == "ReduceProd"  ? all * d
+          : op == "ReduceSum" ? all + d
+          : op == "ReduceMax" ? max(all, d)
+                              : min(all, d);
   }
   const Shape shape = n.integer("keepdims", 1) != 0 ? Shape{1} : Shape{};
   return checked({in[0].dtype, shape, {all}});
@@ -428,11 +433,24 @@ Known shape_of(Node& n) {
   return IndexTensor{kInt64, {end - begin}, {dims.begin() + begin, dims.begin() + end}};
 }
 
+// A vector of integers of which only the length is known: others that it is joined
+// with may be known.
+Known unknown_numbers(Node& n, size_t i) {
+  const Expr e = n.has(i) ? n.operand(i).expr : nullptr;
+  const auto* t = e && e->type ? e->type->as<TensorType>() : nullptr;
+  if (!t || t->rank() > 1 || t->dtype.is_float()) return std::nullopt;
+  const std::optional<Shape> shape = t->static_shape();
+  const std::optional<int64_t> count = shape ? element_count(*shape) : std::nullopt;
+  if (!count || *count == 0 || *count > kMaxIndexElements) return std::nullopt;
+  return IndexTensor{t->dtype, *shape, std::vector<Dim>(static_cast<size_t>(*count), Dim::unknown())};
+}
+
 }  // namespace
 
 std::optional<std::vector<IndexTensor>> evaluate_index(Node& n) {
   const std::string& name = n.proto().op_type();
   Known result;
+  bool guessed = false;
   if (name == "Shape" || name == "Size") {
     result = shape_of(n);
   } else {
@@ -443,7 +461,11 @@ std::optional<std::vector<IndexTensor>> evaluate_index(Node& n) {
     for (size_t i = 0; i < n.inputs(); ++i) {
       // Slice reads its bounds itself: they may be larger than a dim can say.
       if (name == "Slice" && i > 0) break;
-      std::optional<IndexTensor> t = n.index(i);
+      Known t = n.index(i);
+      if (!t) {
+        t = unknown_numbers(n, i);
+        guessed = true;
+      }
       if (!t) return std::nullopt;
       in.push_back(std::move(*t));
     }
@@ -453,6 +475,9 @@ std::optional<std::vector<IndexTensor>> evaluate_index(Node& n) {
   // A model can multiply symbols with each other until a dim has millions of terms. An element that
   // is no longer a dim is not known, and the model computes it.
   for (Dim& d : result->elements) d = d.is_too_complex() ? Dim::unknown() : d;
+  const bool says_nothing =
+      std::all_of(result->elements.begin(), result->elements.end(), [](Dim d) { return d.is_unknown(); });
+  if (guessed && says_nothing) return std::nullopt;
   return std::vector<IndexTensor>{std::move(*result)};
 }
 

@@ -121,6 +121,7 @@ bool Importer::list_nodes() {
           .note("divide the model into several");
       return false;
     }
+    read_names_.insert(node.input().begin(), node.input().end());
     text.append(2 * depth, ' ');
     const auto begin = static_cast<uint32_t>(text.size());
     text += line_of(node, opset_of(node)).substr(0, kLongestLine);

@@ -132,7 +132,8 @@ std::optional<std::vector<Dim>> as_dims(const std::vector<int64_t>& values) {
 }
 
 Results slice_attributes(Node& n) {
-  return slice_between(n, *as_dims(n.integers("starts")), *as_dims(n.integers("ends")), n.integers("axes"), {});
+  return slice_between(n, *as_dims(n.integers("starts")), *as_dims(n.integers("ends")), n.integers("axes"),
+                       {});
 }
 
 Results slice(Node& n) {

@@ -206,17 +206,6 @@ Results range(Node& n) {
                  {{"dtype", dtype}})};
 }
 
-// The extent of one dimension that is expanded; nothing if only a run tells which of the two it is.
-std::optional<Dim> expanded(Node& n, Dim from, Dim to) {
-  if (to == Dim(1)) return from;  // also where nobody knows it
-  if (to.is_unknown() || (from.is_unknown() && !to.is_const())) return std::nullopt;
-  if (from.is_unknown() || from == Dim(1)) return to;
-  if (from.is_const() && to.is_symbolic()) return from;  // 1 or the same
-  if (from.is_const() && to.is_const() && from != to)
-    n.invalid(cat("an extent of ", show(from), " cannot be expanded to ", show(to)));
-  return broadcast(from, to);
-}
-
 Results expand(Node& n) {
   const Expr x = n.input(0);
   std::optional<std::vector<Dim>> known = n.known_dims(1, "shape");
@@ -224,11 +213,7 @@ Results expand(Node& n) {
   std::vector<Dim> from = dims_of(x), to = std::move(*known);
   if (from.size() < to.size()) from.insert(from.begin(), to.size() - from.size(), Dim(1));
   if (to.size() < from.size()) to.insert(to.begin(), from.size() - to.size(), Dim(1));
-  for (size_t i = 0; i < to.size(); ++i) {
-    const std::optional<Dim> extent = expanded(n, from[i], to[i]);
-    if (!extent) return {expand_computed(n)};
-    to[i] = *extent;
-  }
+  for (size_t i = 0; i < to.size(); ++i) to[i] = expanded(n, from[i], to[i]);
   if (to == dims_of(x)) return {x};
   if (any_unknown(to)) return {expand_computed(n)};
   return {n.call(kBroadcastTo, {x}, {{"shape", to}})};
