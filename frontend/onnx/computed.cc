@@ -74,6 +74,21 @@ Expr computed(Node& n, size_t i, std::string_view what) {
   return t.rank() == 0 ? n.reshape(numbers, {Dim(1)}) : numbers;
 }
 
+std::vector<Dim> named_numbers(Node& n, size_t i, std::string_view what, std::vector<Dim> expected) {
+  const Expr numbers = computed(n, i, what);
+  std::vector<Dim> wanted = known_parts(n, i, length_of(numbers));
+  expected.resize(wanted.size(), Dim::unknown());
+  for (size_t k = 0; k < wanted.size(); ++k) wanted[k] = wanted[k].is_unknown() ? expected[k] : wanted[k];
+  for (Dim d : wanted)
+    n.require(!d.is_const() || d.value() >= 0, cat("its ", what, " has a negative number"));
+  wanted.emplace_back(0);
+  const Expr none = n.call(kDynZeros, {n.concatenate({numbers, n.ints({0})}, 0)}, {{"dtype", kBool}});
+  std::vector<Dim> out =
+      dims_of(n.importer().match_extents(none, wanted, n.proto().input(static_cast<int>(i))));
+  out.pop_back();
+  return out;
+}
+
 Expr reshape_computed(Node& n, bool zero_is_zero) {
   const Expr x = n.input(0), shape = computed(n, 1, "shape");
   const std::vector<Dim> from = dims_of(x);

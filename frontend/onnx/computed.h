@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "frontend/onnx/node.h"
 
@@ -15,6 +16,10 @@ namespace relay::frontend {
 Expr computed(Node& n, size_t i, std::string_view what);
 // The length of such a vector.
 size_t length_of(Expr vector);
+
+// Input i as extents. What only a run tells has names: those of a tensor without elements that is
+// made of the numbers. A run traps if one is negative, or is not what is expected.
+std::vector<Dim> named_numbers(Node& n, size_t i, std::string_view what, std::vector<Dim> expected = {});
 
 // The extent of a dimension that `Expand` makes of one extent and the one that is asked for;
 // unknown if only a run tells which of the two it is.

@@ -99,6 +99,41 @@ TEST(ComputedInput, OfConstantOfShapeTileSliceAndPad) {
   EXPECT_EQ(type_of(pad), "Tensor[(?, ?), float32]");
 }
 
+// Numbers become the extents of a tensor without elements, and so have names.
+TEST(ComputedInput, OfSplitResizeTopKAndOneHot) {
+  TestModel split;
+  split.input("x", {"n", 4})
+      .input("sizes", {2}, kInt64Code)
+      .node("Split", {"x", "sizes"}, {"a", "b"})
+      .attr("axis", 0)
+      .node("Concat", {"b", "b"}, {"y"})
+      .attr("axis", 0)
+      .output("a")
+      .output("y");
+  EXPECT_EQ(type_of(split), "(Tensor[(?, 4), float32], Tensor[(?, 4), float32])");
+  TestModel resize;
+  resize.input("x", {1, 3, "h", "w"})
+      .input("sizes", {4}, kInt64Code)
+      .node("Resize", {"x", "", "", "sizes"}, {"z"})
+      .node("GlobalAveragePool", {"z"}, {"y"})
+      .output("y");
+  EXPECT_EQ(type_of(resize), "Tensor[(1, 3, 1, 1), float32]");
+  TestModel top;
+  top.input("x", {2, "n"})
+      .input("k", {1}, kInt64Code)
+      .node("TopK", {"x", "k"}, {"values", "places"})
+      .output("values")
+      .output("places");
+  EXPECT_EQ(type_of(top), "(Tensor[(2, ?), float32], Tensor[(2, ?), int64])");
+  TestModel hot;
+  hot.input("x", {"n"}, kInt64Code)
+      .input("depth", {1}, kInt64Code)
+      .floats("values", {2})
+      .node("OneHot", {"x", "depth", "values"}, {"y"})
+      .output("y");
+  EXPECT_EQ(type_of(hot), "Tensor[(n, ?), float32]");
+}
+
 TEST(ComputedInput, OfUnknownLengthIsRefused) {
   TestModel m;
   m.input("x", {4}).input("shape", {"r"}, kInt64Code).node("Expand", {"x", "shape"}, {"y"}).output("y");

@@ -44,6 +44,31 @@ Results split_by_name(Node& n, Expr x, size_t axis, Dim extent, int64_t count) {
   return out;
 }
 
+// Parts of sizes that the model computes. A run compares their sum with the extent.
+Results split_by_sizes(Node& n, size_t axis) {
+  const std::vector<Dim> sizes = n.dims(1, "sizes");
+  n.require(sizes.size() == n.outputs(), "it has another number of sizes than outputs");
+  Dim at = 0;
+  std::vector<std::pair<Dim, Dim>> bounds;
+  for (Dim size : sizes) {
+    bounds.emplace_back(at, at + size);
+    at = at + size;
+  }
+  std::vector<Dim> wanted = dims_of(n.input(0));
+  if (prove_equal(wanted[axis], at) == kernel::Proof::kRefuted)
+    n.invalid("its sizes do not add up to the extent of the axis");
+  wanted[axis] = at;
+  const Expr x = n.importer().match_extents(n.input(0), wanted, n.proto().input(0));
+  Results out;
+  for (const auto& [begin, end] : bounds) {
+    out.push_back(n.call(kStridedSlice, {x},
+                         {{"begin", std::vector{begin}},
+                          {"end", std::vector{end}},
+                          {"axes", std::vector{static_cast<int64_t>(axis)}}}));
+  }
+  return out;
+}
+
 Results split(Node& n) {
   const Expr x = n.input(0);
   const TensorType& t = type_of(x);
@@ -53,6 +78,7 @@ Results split(Node& n) {
   if (n.opset() < 13) {
     parts = n.integers("split");
   } else if (n.has(1)) {
+    if (!n.known(1)) return split_by_sizes(n, axis);
     parts = n.constant_ints(1, "sizes");
   }
   const auto count = static_cast<int64_t>(n.outputs());

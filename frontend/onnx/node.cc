@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "frontend/onnx/computed.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
 
@@ -87,9 +88,7 @@ std::optional<std::vector<Dim>> Node::known_dims(size_t i, std::string_view what
 
 std::vector<Dim> Node::dims(size_t i, std::string_view what) {
   if (const std::optional<std::vector<Dim>> known = known_dims(i, what)) return *known;
-  throw Refusal{"unsupported-computed-input", cat("its ", what, " (input ", i, ") depends on the data"),
-                "it must follow from constants and shapes; fixing dynamic axes with --input-shapes, or "
-                "inputs with --fix-input, may help"};
+  return named_numbers(*this, i, what);
 }
 
 // --- Attributes ----------------------------------------------------------------------------------

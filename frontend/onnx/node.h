@@ -55,7 +55,8 @@ class Node {
   Tensor constant(size_t i, std::string_view what);
   std::vector<int64_t> constant_ints(size_t i, std::string_view what);  // of rank 0 or 1
   int64_t constant_int(size_t i, std::string_view what);
-  std::vector<Dim> dims(size_t i, std::string_view what);  // likewise, symbolic ones too; none unknown
+  // Likewise, symbolic ones too, which are never negative: what only a run tells gets names.
+  std::vector<Dim> dims(size_t i, std::string_view what);
   std::optional<std::vector<Dim>> known_dims(size_t i, std::string_view what);  // nothing if one is unknown
   std::optional<IndexTensor> index(size_t i);
 
