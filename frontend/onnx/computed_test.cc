@@ -209,6 +209,23 @@ TEST(ShapeArithmetic, DecidesWhatHoldsForAllExtents) {
   EXPECT_EQ(type_of(m), "Tensor[(m*n % 4), float32]");
 }
 
+// A negative index counts from the end, wherever that is.
+TEST(OpenAxes, AreIndexedFromTheirEnds) {
+  TestModel gather;
+  gather.input("x", {"n", 3})
+      .input("i", {"k", 3}, kInt64Code)
+      .node("GatherElements", {"x", "i"}, {"y"})
+      .output("y");
+  EXPECT_EQ(type_of(gather), "Tensor[(k, 3), float32]");
+  TestModel scatter(16);
+  scatter.input("x", {"n", "m"})
+      .input("i", {"k", 2}, kInt64Code)
+      .input("u", {"k"})
+      .node("ScatterND", {"x", "i", "u"}, {"y"})
+      .output("y");
+  EXPECT_EQ(type_of(scatter), "Tensor[(n, m), float32]");
+}
+
 TEST(ShapeArithmetic, OfTwoThatBroadcastIsANumber) {
   TestModel m;
   m.input("x", {"n"})

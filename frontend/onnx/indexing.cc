@@ -20,15 +20,14 @@ Expr from_front(Node& n, size_t i, const std::vector<Dim>& extents) {
     const std::vector<int64_t> values = known->ints();
     if (std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= 0; })) return indices;
   }
-  std::vector<int64_t> numbers;
   for (Dim d : extents) {
-    if (!d.is_const())
+    if (d.is_unknown())
       n.unsupported("negative indices into an axis whose extent is not known are not supported",
                     "fix the dynamic axis with --input-shapes");
-    numbers.push_back(d.value());
   }
-  const Expr extent = numbers.size() == 1 ? n.builder().constant(Tensor::scalar_int(dtype, numbers[0]))
-                                          : n.ints(numbers, dtype);
+  const auto count = static_cast<int64_t>(extents.size());
+  Operand numbers = n.importer().operand({dtype, count == 1 ? Shape{} : Shape{count}, extents});
+  const Expr extent = n.importer().materialise(numbers);
   return n.call(kWhere,
                 {n.call(kLess, {indices, n.scalar(dtype, 0)}), n.call(kAdd, {indices, extent}), indices});
 }
