@@ -73,9 +73,15 @@ std::optional<std::vector<Operand>> Importer::join_values(Fork& fork, const std:
   }
   const SpanScope span(builder_, span_of(*fork.node));
   std::vector<Expr> in_yes, in_no;
-  for (const JoinedValue& v : values) {
-    in_yes.push_back(materialise(*v.yes));
-    in_no.push_back(materialise(*v.no));
+  // Two extents that differ for certain have to be hidden: else the type checker refuses the `if`.
+  const auto widened = [&](Expr e, Type type) -> Expr {
+    if (e->type == type) return e;
+    const Var* const any = builder_.var("any", type);
+    return builder_.call(builder_.fn({&any, 1}, any), {e}, {}, type);
+  };
+  for (size_t i = 0; i < values.size(); ++i) {
+    in_yes.push_back(widened(materialise(*values[i].yes), types[i]));
+    in_no.push_back(widened(materialise(*values[i].no), types[i]));
   }
   const auto pack = [&](const Path& path, const std::vector<Expr>& parts) {
     return path.bindings->enclose(builder_, parts.size() == 1 ? parts[0] : builder_.tuple(parts));
