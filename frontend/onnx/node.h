@@ -147,6 +147,7 @@ std::span<const Row> sorting_rows();
 std::span<const Row> loss_rows();
 std::span<const Row> vision_rows();
 std::span<const Row> random_rows();
+std::span<const Row> old_version_rows();
 
 // The name of a node's operator, with that of its domain if it is not ONNX's own: "Conv",
 // "com.microsoft.QLinearAdd".
