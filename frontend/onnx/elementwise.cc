@@ -135,7 +135,7 @@ constexpr Row kRows[] = {
     {"BitwiseNot", 18, unary<kBitwiseNot>},
     {"BitwiseOr", 18, binary<kBitwiseOr>},
     {"BitwiseXor", 18, binary<kBitwiseXor>},
-    {"Cast", 6, cast, "strings"},
+    {"Cast", 6, cast},
     {"CastLike", 15, cast_like},
     {"Ceil", 1, unary<kCeil>},
     {"Clip", 1, clip_attributes},
