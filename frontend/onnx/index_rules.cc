@@ -83,6 +83,8 @@ Dim modulo(Dim a, Dim b) {
 }
 
 Known arithmetic(Node& n, const Inputs& in) {
+  // Before version 7 there were other rules of broadcasting.
+  if (n.opset() < 7 && n.proto().attribute_size() > 0) return std::nullopt;
   if (in.size() != 2 || in[0].dtype != in[1].dtype || in[0].dtype.is_bool()) return std::nullopt;
   const std::string& op = n.proto().op_type();
   // A fraction would not be known; and symbols in floats are exact only while they are small,
@@ -92,6 +94,7 @@ Known arithmetic(Node& n, const Inputs& in) {
   if (op == "Sub") return broadcast(in[0], in[1], in[0].dtype, [](Dim a, Dim b) { return a - b; });
   if (op == "Mul") return broadcast(in[0], in[1], in[0].dtype, [](Dim a, Dim b) { return a * b; });
   if (op == "Div") return broadcast(in[0], in[1], in[0].dtype, divide);
+  n.without_effect({"fmod"});  // of integers, the operator says the same
   if (op == "Mod") return broadcast(in[0], in[1], in[0].dtype, modulo);
   if (op == "Min") return broadcast(in[0], in[1], in[0].dtype, [](Dim a, Dim b) { return min(a, b); });
   return broadcast(in[0], in[1], in[0].dtype, [](Dim a, Dim b) { return max(a, b); });
@@ -117,7 +120,7 @@ Dim is_equal(Dim a, Dim b) {
 }
 
 Known comparison(Node& n, const Inputs& in) {
-  if (in.size() != 2) return std::nullopt;
+  if (in.size() != 2 || (n.opset() < 7 && n.proto().attribute_size() > 0)) return std::nullopt;
   const std::string& op = n.proto().op_type();
   const auto compare = [&](Dim a, Dim b) -> Dim {
     if (op == "Equal") return is_equal(a, b);
@@ -131,6 +134,7 @@ Known comparison(Node& n, const Inputs& in) {
 // Of bools, of which one may decide alone.
 Known logic(Node& n, const Inputs& in) {
   if (in.size() != 2 || !in[0].dtype.is_bool() || !in[1].dtype.is_bool()) return std::nullopt;
+  if (n.opset() < 7 && n.proto().attribute_size() > 0) return std::nullopt;
   const Dim decides = n.proto().op_type() == "Or" ? 1 : 0;
   return broadcast(in[0], in[1], kBool, [&](Dim a, Dim b) {
     if (a == decides || b == decides) return decides;
@@ -169,6 +173,7 @@ Known choice(Node&, const Inputs& in) {
 }
 
 Known cast(Node& n, const Inputs& in) {
+  if (n.opset() < 6) return std::nullopt;  // the dtype is a name
   const std::optional<DType> to = data::dtype_of_onnx(static_cast<int32_t>(n.integer("to")));
   if (!to) return std::nullopt;
   IndexTensor out = in[0];
@@ -246,7 +251,8 @@ Known gather(Node& n, const Inputs& in) {
   return out;
 }
 
-Known concat(Node&, const Inputs& in) {
+Known concat(Node& n, const Inputs& in) {
+  n.without_effect({"axis"});  // there is only one
   IndexTensor out{in[0].dtype, {0}, {}};
   for (const IndexTensor& t : in) {
     if (t.shape.size() != 1 || t.dtype != out.dtype) return std::nullopt;
@@ -340,6 +346,7 @@ Known range(Node&, const Inputs& in) {
 // All elements of a vector.
 Known reduced(Node& n, const Inputs& in) {
   if (in[0].shape.size() != 1 || in[0].dtype != kInt64 || in[0].elements.empty()) return std::nullopt;
+  n.without_effect({"axes"});  // there is only one
   if (n.integer("noop_with_empty_axes", 0) != 0) return std::nullopt;
   const std::string& op = n.proto().op_type();
   const std::vector<Dim>& elements = in[0].elements;
@@ -448,6 +455,8 @@ Known unknown_numbers(Node& n, size_t i) {
 }  // namespace
 
 std::optional<std::vector<IndexTensor>> evaluate_index(Node& n) {
+  // Another domain's operator of the same name may mean something else.
+  if (!is_of_onnx(n.proto())) return std::nullopt;
   const std::string& name = n.proto().op_type();
   Known result;
   bool guessed = false;

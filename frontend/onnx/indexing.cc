@@ -133,11 +133,11 @@ Results one_hot(Node& n) {
     return n.cast(n.reshape(n.input(1), {}), dtype);
   };
   const auto value = [&](int64_t i) { return n.reshape(n.slice(n.input(2), 0, i, i + 1), {}); };
-  // A negative index counts from the end; one that is out of range sets nothing.
+  // A negative index counts from the end from version 11 on; one that is out of range sets nothing.
   Expr indices = n.input(0);
   if (!type_of(indices).dtype.is_int()) indices = n.cast(indices, kInt64);
   const DType dtype = type_of(indices).dtype;
-  if (dtype.is_signed_int()) {
+  if (dtype.is_signed_int() && n.opset() >= 11) {
     const Expr turned = n.call(kAdd, {indices, depth(dtype)});
     indices = n.call(kWhere, {n.call(kLess, {indices, n.scalar(dtype, 0)}), turned, indices});
   }

@@ -9,6 +9,8 @@ using namespace op;
 
 // The first `count` of the axis in order. Equal elements keep their order, as ONNX wants it.
 Results first_in_order(Node& n, int64_t count, bool largest) {
+  // That they come in order is no mistake where the model does not ask for it.
+  n.without_effect({"sorted"});
   const Expr x = n.input(0);
   const TensorType& t = type_of(x);
   const size_t axis = n.axis(n.integer("axis", -1), t.rank());
@@ -30,6 +32,7 @@ Results top_attribute(Node& n) { return first_in_order(n, n.integer("k"), true);
 // As many as only a run tells: all in order, of which the first are taken. A run compares how many
 // there are.
 Results first_as_named(Node& n, Dim count, bool largest) {
+  n.without_effect({"sorted"});
   const Expr x = n.input(0);
   const size_t axis = n.axis(n.integer("axis", -1), type_of(x).rank());
   const auto place = static_cast<int64_t>(axis);
@@ -48,7 +51,6 @@ Results first_as_named(Node& n, Dim count, bool largest) {
   return out;
 }
 
-// That they come in order is no mistake where the model does not ask for it.
 Results top(Node& n) {
   const bool largest = n.integer("largest", 1) != 0;
   if (n.known(1)) return first_in_order(n, n.constant_int(1, "number of elements"), largest);
@@ -93,8 +95,11 @@ Results compress(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Compress", 9, compress}, {"NonZero", 9, non_zero}, {"TopK", 1, top_attribute},
-    {"TopK", 10, top},         {"Unique", 11, unique},
+    {"Compress", 9, compress},
+    {"NonZero", 9, non_zero},
+    {"TopK", 1, top_attribute},
+    {"TopK", 10, top},
+    {"Unique", 11, unique, "an axis of more than one dimension"},
 };
 
 }  // namespace
