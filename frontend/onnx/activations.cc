@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/cat.h"
-#include "frontend/onnx/node.h"
+#include "frontend/onnx/importer.h"
 
 namespace relay::frontend {
 namespace {
@@ -148,11 +148,16 @@ Results normalise_axis(Node& n) {
 // One where the largest element along the axis is, the first of several.
 Expr largest(Node& n, Expr x, size_t axis) {
   const TensorType& t = type_of(x);
-  if (!t.dims[axis].is_const())
-    n.unsupported("the extent of its axis must be known", "fix the dynamic axis with --input-shapes");
   if (t.dims[axis] == Dim(0)) return x;  // there is no element
   const auto a = static_cast<int64_t>(axis);
   const Expr where = n.call(kArgmax, {x}, {{"axis", std::vector<int64_t>{a}}});
+  if (!t.dims[axis].is_const()) {
+    const Expr extents = n.call(kShapeOf, {x}, {{"dtype", kInt64}});
+    const Expr depth = n.reshape(n.slice(extents, 0, a, a + 1), {});
+    const Expr e = n.call(kDynOneHot, {where, n.scalar(t.dtype, 1), n.scalar(t.dtype, 0), depth},
+                          {{"axis", a}, {"dtype", t.dtype}});
+    return n.importer().match_extents(e, dims_of(x), n.proto().output(0));
+  }
   return n.call(kOneHot, {where, n.scalar(t.dtype, 1), n.scalar(t.dtype, 0)},
                 {{"depth", t.dims[axis].value()}, {"axis", a}, {"dtype", t.dtype}});
 }

@@ -226,6 +226,12 @@ TEST(OpenAxes, AreIndexedFromTheirEnds) {
   EXPECT_EQ(type_of(scatter), "Tensor[(n, m), float32]");
 }
 
+TEST(OpenAxes, HaveALargestElement) {
+  TestModel m;
+  m.input("x", {2, "n"}).node("Hardmax", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(type_of(m), "Tensor[(2, n), float32]");
+}
+
 TEST(ShapeArithmetic, OfTwoThatBroadcastIsANumber) {
   TestModel m;
   m.input("x", {"n"})
