@@ -7,12 +7,13 @@
 #include "base/failure.h"
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/schema.h"
 #include "op/registry.h"
 
 namespace relay::frontend {
 namespace {
 
-constexpr int64_t kOldestOpset = 7, kNewestOpset = 21;
+constexpr int64_t kOldestOpset = 1;
 
 }  // namespace
 
@@ -54,7 +55,7 @@ Result<Module> Importer::run() {
         .note("declare what the model computes as outputs of its graph");
     return kReported;
   }
-  const Expr body = results.size() == 1 ? results[0] : builder_.tuple(results);
+  const Expr body = top_.enclose(builder_, results.size() == 1 ? results[0] : builder_.tuple(results));
   std::vector<AttrArg> named;
   named.push_back({"input_names", std::move(input_names)});
   named.push_back({"output_names", std::move(output_names)});
@@ -73,20 +74,23 @@ bool Importer::check_versions() {
     const std::string domain = set.domain() == "ai.onnx" ? "" : set.domain();
     opsets_[domain] = set.version();
   }
+  for (const auto& [domain, version] : opsets_) {
+    const int64_t newest = newest_version(domain);
+    if (newest == 0 || (version >= kOldestOpset && version <= newest)) continue;
+    diagnostics_
+        .error(Span::none(), "unsupported-opset",
+               cat("`", name_, "` uses version ", version, " of ONNX's operator set",
+                   domain.empty() ? "" : cat(" `", printable(domain), "`"), "; ", kOldestOpset, " to ",
+                   newest, " are supported"))
+        .note("convert the model with onnx.version_converter, or export it again for such a version");
+    return false;
+  }
   const auto own = opsets_.find("");
   if (own == opsets_.end()) {
     if (!opsets_.empty()) return true;  // only other domains: each node will be refused by name
     diagnostics_
         .error(Span::none(), "onnx-no-opset", cat("`", name_, "` does not say which operator set it uses"))
         .note("export the model again: what its operators mean depends on the version of their set");
-    return false;
-  }
-  if (own->second < kOldestOpset || own->second > kNewestOpset) {
-    diagnostics_
-        .error(Span::none(), "unsupported-opset",
-               cat("`", name_, "` uses version ", own->second, " of ONNX's operator set; ", kOldestOpset,
-                   " to ", kNewestOpset, " are supported"))
-        .note("convert the model with onnx.version_converter, or export it again for such a version");
     return false;
   }
   return true;
@@ -148,41 +152,6 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
   return ok;
 }
 
-std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphProto& graph,
-                                                           NameScope& scope) {
-  // Also where a node of the graph finds no memory: that ends the node around it, and
-  // the import goes on.
-  struct Entered {
-    NameScope*& current;
-    NameScope* const before;
-    ~Entered() { current = before; }
-  };
-  const Entered entered{scope_, std::exchange(scope_, &scope)};
-  for (const ::onnx::NodeProto& node : graph.node()) convert(node);
-  std::vector<Operand> out;
-  bool ok = true;
-  for (const ::onnx::ValueInfoProto& o : graph.output()) {
-    Operand* found = scope.find(o.name());
-    if (!found) {
-      diagnostics_.error(Span::none(), "onnx-undefined-output",
-                         cat("`", name_, "`: nothing defines the output `", printable(o.name()), "`"));
-      ok = false;
-    } else if (found->failed) {
-      ok = false;
-    } else {
-      out.push_back(*found);
-    }
-  }
-  if (!ok) return std::nullopt;
-  return out;
-}
-
-std::optional<std::vector<Operand>> Importer::import_subgraph(const ::onnx::GraphProto& graph,
-                                                              NameScope& scope) {
-  if (!read_initialisers(graph, scope)) return std::nullopt;
-  return import_graph(graph, scope);
-}
-
 void Importer::report(const ::onnx::NodeProto& proto, const Refusal& refusal) {
   Diagnostic& d = diagnostics_.error(
       span_of(proto), refusal.slug,
@@ -221,6 +190,7 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
   if (!failed && (row || is_control_flow(full_name(proto)))) {
     Node node(*this, proto, opset, inputs);
     try {
+      check_schema(proto, opset);
       results = row ? results_of(node, *row) : convert_control_flow(node);
       failed = !results;
       for (size_t i = failed ? node.outputs() : results->size(); i < node.outputs(); ++i) {
@@ -228,9 +198,7 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
           node.unsupported(
               cat("its output `", printable(proto.output(static_cast<int>(i))), "` is not supported"));
       }
-      for (size_t i = 0; results && i < results->size(); ++i) {
-        if (!manageable((*results)[i])) throw complicated_shape();
-      }
+      if (results) node.require_all_asked();
     } catch (const Refusal& refusal) {
       report(proto, refusal);
       results.reset();
@@ -248,6 +216,7 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
       results.reset();
     }
   }
+  if (fork_) return;  // each way defines them
   for (int i = 0; i < proto.output_size(); ++i) {
     if (proto.output(i).empty()) continue;
     Operand value;
@@ -260,6 +229,14 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
                      {}});
     }
   }
+}
+
+// Is it an output of the model that no node reads? Nobody computes with the extents
+// of such a value.
+bool Importer::is_only_output(const std::string& name) const {
+  const auto& outputs = model_.graph().output();
+  return !read_names_.contains(name) &&
+         std::any_of(outputs.begin(), outputs.end(), [&](const auto& o) { return o.name() == name; });
 }
 
 std::optional<std::vector<Operand>> Importer::results_of(Node& node, const Row& row) {
@@ -277,7 +254,11 @@ std::optional<std::vector<Operand>> Importer::results_of(Node& node, const Row& 
   const Results results = row.convert(node);
   for (size_t i = 0; i < results.size(); ++i) {
     Operand o;
-    o.expr = results[i];
+    const auto output = static_cast<int>(i);
+    const std::string name = output < node.proto().output_size() ? node.proto().output(output) : "";
+    // Of constants the extents are known once they are evaluated.
+    const bool as_it_is = closed || name.empty() || is_only_output(name);
+    o.expr = as_it_is ? results[i] : name_extents(results[i], name);
     o.closed = closed;
     if (known && i < known->size()) o.index = std::move((*known)[i]);
     out.push_back(std::move(o));

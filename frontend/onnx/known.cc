@@ -74,6 +74,11 @@ Expr Importer::materialise(Dim dim) {
       case kernel::ExprKind::kFloorMod: done[e] = fold(op::kFloorMod); break;
       case kernel::ExprKind::kMin: done[e] = fold(op::kMinimum); break;
       case kernel::ExprKind::kMax: done[e] = fold(op::kMaximum); break;
+      case kernel::ExprKind::kBroadcast: {
+        const Expr is_one = op::call(builder_, op::kEqual, {args[0], integer(1)});
+        done[e] = op::call(builder_, op::kWhere, {is_one, args[1], args[0]});
+        break;
+      }
       default:
         throw Refusal{
             "unsupported-operator-form", cat("the extent `", show(dim), "` is needed as a number"), {}};

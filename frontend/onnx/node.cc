@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "frontend/onnx/computed.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/schema.h"
 
 namespace relay::frontend {
 
@@ -75,15 +77,19 @@ int64_t Node::constant_int(size_t i, std::string_view what) {
   return all[0];
 }
 
-std::vector<Dim> Node::dims(size_t i, std::string_view what) {
+std::optional<std::vector<Dim>> Node::known_dims(size_t i, std::string_view what) {
   operand(i);
   const std::optional<IndexTensor> t = index(i);
-  if (t && t->shape.size() <= 1 && t->complete() && t->dtype.is_int()) return t->elements;
-  if (t && (t->shape.size() > 1 || !t->dtype.is_int()))
+  if (!t) return std::nullopt;
+  if (t->shape.size() > 1 || !t->dtype.is_int())
     invalid(cat("its ", what, " (input ", i, ") must be a list of integers"));
-  throw Refusal{"unsupported-computed-input", cat("its ", what, " (input ", i, ") depends on the data"),
-                "it must follow from constants and shapes; fixing dynamic axes with --input-shapes, or "
-                "inputs with --fix-input, may help"};
+  if (!t->complete()) return std::nullopt;
+  return t->elements;
+}
+
+std::vector<Dim> Node::dims(size_t i, std::string_view what) {
+  if (const std::optional<std::vector<Dim>> known = known_dims(i, what)) return *known;
+  return named_numbers(*this, i, what);
 }
 
 // --- Attributes ----------------------------------------------------------------------------------
@@ -91,11 +97,30 @@ std::vector<Dim> Node::dims(size_t i, std::string_view what) {
 const AttributeProto* Node::attribute(std::string_view name) {
   for (const AttributeProto& a : proto_.attribute()) {
     if (a.name() != name) continue;
+    asked_.insert(a.name());
     if (!a.ref_attr_name().empty())
       unsupported(cat("its attribute `", name, "` refers to a parameter of a model function"));
     return &a;
   }
   return nullptr;
+}
+
+void Node::without_effect(std::initializer_list<std::string_view> names) {
+  for (std::string_view name : names) attribute(name);
+}
+
+void Node::require_all_asked() {
+  const Schema* schema = find_schema(full_name(proto_), opset_);
+  for (const AttributeProto& a : proto_.attribute()) {
+    const bool graph = a.type() == AttributeProto::GRAPH || a.type() == AttributeProto::GRAPHS;
+    // An old hint which inputs may be overwritten.
+    if (graph || asked_.contains(a.name()) || a.name() == "consumed_inputs") continue;
+    const SchemaAttribute* known = schema ? schema->find(a.name()) : nullptr;
+    if (known && known->is_default(a)) continue;
+    unsupported(cat("its attribute `", printable(a.name(), 80), "` is not supported with this value"),
+                known && known->has_default ? cat("the default, ", known->otherwise, ", is supported")
+                                            : std::string("export the model without it"));
+  }
 }
 
 namespace {
@@ -173,18 +198,11 @@ void Node::invalid(std::string reason, Slug slug) { throw Refusal{slug, std::mov
 
 // --- Making expressions --------------------------------------------------------------------------
 
-Refusal complicated_shape() {
-  return {"limit-dims", "the shape of its result is too complicated an expression",
-          "fix dynamic axes with --input-shapes"};
-}
-
 Expr Node::call(const op::OpDef& op, std::initializer_list<Expr> args, const std::vector<AttrArg>& attrs) {
   return call(op, std::span<const Expr>(args.begin(), args.size()), attrs);
 }
 Expr Node::call(const op::OpDef& op, std::span<const Expr> args, const std::vector<AttrArg>& attrs) {
-  const Expr made = op::call(builder(), op, args, attrs);
-  if (!manageable(made)) throw complicated_shape();
-  return made;
+  return op::call(builder(), op, args, attrs);
 }
 
 Expr Node::ints(const std::vector<int64_t>& values, DType dtype) {

@@ -29,11 +29,6 @@ struct Operand {
   bool failed = false;               // its node was refused: users are passed over in silence
 };
 
-// False if a dim of the type, or one that is known as an element, is an expression that no
-// honest shape is.
-bool manageable(Expr e);
-bool manageable(const Operand& o);
-
 std::optional<IndexTensor> index_of(const Tensor& t);  // nothing if too large or not whole
 Tensor tensor_of(const IndexTensor& t);                // of a constant one
 
