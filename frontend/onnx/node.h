@@ -52,6 +52,15 @@ class Node {
   size_t rank(size_t i) { return tensor(i).rank(); }
   DType dtype(size_t i) { return tensor(i).dtype; }
 
+  // --- Elements of a Storage. An input of such elements is refused unless the operator only moves
+  // them (stored.h), or the converter asks for their carrier.
+  const data::Storage* storage(size_t i) { return has(i) ? inputs_[i]->storage : nullptr; }
+  Expr carrier(size_t i);
+  void admit_carriers() { carriers_ = true; }
+  // Says that result i is the carrier of such elements.
+  void store(size_t i, const data::Storage* storage);
+  const data::Storage* result_storage(size_t i) const { return i < stored_.size() ? stored_[i] : nullptr; }
+
   // What is known of an input while the model is imported; the second form refuses where
   // it is not known.
   std::optional<Tensor> known(size_t i);
@@ -103,6 +112,8 @@ class Node {
   const ::onnx::NodeProto& proto_;
   int64_t opset_;
   std::vector<Operand*> inputs_;
+  bool carriers_ = false;
+  std::vector<const data::Storage*> stored_;
 };
 
 const TensorType& type_of(Expr e);
@@ -121,6 +132,7 @@ struct Row {
 
 // The families, each in a file of its own.
 std::span<const Row> elementwise_rows();
+std::span<const Row> cast_rows();
 std::span<const Row> activation_rows();
 std::span<const Row> convolution_rows();
 std::span<const Row> pooling_rows();

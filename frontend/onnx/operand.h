@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "frontend/data/storage.h"
 #include "ir/expr.h"
 
 namespace relay::frontend {
@@ -25,7 +26,8 @@ inline constexpr int64_t kMaxIndexElements = 4096;
 struct Operand {
   Expr expr = nullptr;               // null: made of `index` when first needed
   std::optional<IndexTensor> index;  // what is known of the elements
-  bool closed = false;               // depends on constants only
+  const data::Storage* storage = nullptr;  // not null: `expr` is the carrier of such elements
+  bool closed = false;                     // depends on constants only
   bool failed = false;               // its node was refused: users are passed over in silence
 };
 
