@@ -144,6 +144,7 @@ std::span<const Row> movement_rows();
 std::span<const Row> indexing_rows();
 std::span<const Row> resize_rows();
 std::span<const Row> quantisation_rows();
+std::span<const Row> linear_quantisation_rows();
 std::span<const Row> quantised_rows();
 std::span<const Row> quantised_attention_rows();
 std::span<const Row> recurrent_rows();
