@@ -132,9 +132,7 @@ Results quantize_linear(Node& n) {
   if (to.is_float()) {
     if (n.has(2)) {
       const Expr zero = n.cast(spread(n, g, parameter_of(n, numbers_at(n, 2))), precision);
-      // -0 plus 0 would be 0.
-      const Expr none = n.call(kEqual, {zero, n.scalar(precision, 0)});
-      q = n.call(kWhere, {none, q, n.call(kAdd, {q, zero})});
+      q = n.call(kAdd, {q, zero});
     }
     return {as_elements(n, q, to, encoding)};
   }

@@ -46,14 +46,15 @@ Moved admit_storage(Node& n) {
                                    [&](const Mover& m) { return m.name == full_name(n.proto()); });
   if (mover == std::end(kMovers)) return {};
   const Storage* storage = nullptr;
+  const auto moves = [&](size_t i) { return i >= 32 || (mover->inputs >> i & 1) != 0; };
   for (size_t i = 0; i < n.inputs(); ++i) {
-    if (storage = n.storage(i); storage) break;
+    if (!n.storage(i)) continue;
+    if (!moves(i)) throw no_arithmetic(*n.storage(i));
+    storage = n.storage(i);
   }
   if (!storage) return {};
   for (size_t i = 0; i < n.inputs(); ++i) {
-    const bool moves = i >= 32 || (mover->inputs >> i & 1) != 0;
-    if (!moves && n.storage(i)) throw no_arithmetic(*n.storage(i));
-    if (moves && n.has(i) && n.storage(i) != storage)
+    if (moves(i) && n.has(i) && n.storage(i) != storage)
       n.invalid(cat("it mixes elements of type ", storage->name, " with others"));
   }
   if (mover->name == "Pad" && !n.has(2) && n.text("mode", "constant") == "constant" && storage->real &&
