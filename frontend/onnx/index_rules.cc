@@ -76,6 +76,8 @@ Dim divide(Dim a, Dim b) {
 }
 
 Known arithmetic(Node& n, const Inputs& in) {
+  // Before version 7 there were other rules of broadcasting.
+  if (n.opset() < 7 && n.proto().attribute_size() > 0) return std::nullopt;
   if (in.size() != 2 || in[0].dtype != in[1].dtype || in[0].dtype.is_bool()) return std::nullopt;
   const std::string& op = n.proto().op_type();
   // A fraction would not be known; and symbols in floats are exact only while they are small,
@@ -90,7 +92,7 @@ Known arithmetic(Node& n, const Inputs& in) {
 }
 
 Known comparison(Node& n, const Inputs& in) {
-  if (in.size() != 2) return std::nullopt;
+  if (in.size() != 2 || (n.opset() < 7 && n.proto().attribute_size() > 0)) return std::nullopt;
   const bool equal = n.proto().op_type() == "Equal";
   const auto compare = [&](Dim a, Dim b) -> Dim {
     if (a.is_const() && b.is_const()) {
@@ -129,6 +131,7 @@ Known choice(Node&, const Inputs& in) {
 }
 
 Known cast(Node& n, const Inputs& in) {
+  if (n.opset() < 6) return std::nullopt;  // the dtype is a name
   const std::optional<DType> to = data::dtype_of_onnx(static_cast<int32_t>(n.integer("to")));
   if (!to) return std::nullopt;
   IndexTensor out = in[0];
@@ -206,7 +209,8 @@ Known gather(Node& n, const Inputs& in) {
   return out;
 }
 
-Known concat(Node&, const Inputs& in) {
+Known concat(Node& n, const Inputs& in) {
+  n.without_effect({"axis"});  // there is only one
   IndexTensor out{in[0].dtype, {0}, {}};
   for (const IndexTensor& t : in) {
     if (t.shape.size() != 1 || t.dtype != out.dtype) return std::nullopt;
@@ -300,6 +304,8 @@ Known range(Node&, const Inputs& in) {
 
 Known product(Node& n, const Inputs& in) {
   if (in[0].shape.size() != 1 || n.integer("keepdims", 1) != 0 || in[0].dtype != kInt64) return std::nullopt;
+  n.without_effect({"axes"});  // there is only one
+  if (n.integer("noop_with_empty_axes", 0) != 0) return std::nullopt;
   Dim all = 1;
   for (Dim d : in[0].elements) all = all * d;
   return IndexTensor{in[0].dtype, {}, {all}};
@@ -362,6 +368,8 @@ Known shape_of(Node& n) {
 }  // namespace
 
 std::optional<std::vector<IndexTensor>> evaluate_index(Node& n) {
+  // Another domain's operator of the same name may mean something else.
+  if (!is_of_onnx(n.proto())) return std::nullopt;
   const std::string& name = n.proto().op_type();
   Known result;
   if (name == "Shape" || name == "Size") {

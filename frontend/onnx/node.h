@@ -5,6 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,11 @@ class Node {
 
   // --- Attributes. One of another kind than asked for refuses the node.
   const ::onnx::AttributeProto* attribute(std::string_view name);
+  // These attributes change nothing that the converter makes.
+  void without_effect(std::initializer_list<std::string_view> names);
+  // Refuses a node with an attribute that nothing has asked for: ignoring one that differs from its
+  // default would change what is computed. Inner graphs are left to the converter.
+  void require_all_asked();
   int64_t integer(std::string_view name, int64_t otherwise);
   int64_t integer(std::string_view name);  // must be there
   double real(std::string_view name, double otherwise);
@@ -114,6 +120,7 @@ class Node {
   std::vector<Operand*> inputs_;
   bool carriers_ = false;
   std::vector<const data::Storage*> stored_;
+  std::set<std::string_view> asked_;  // attributes
 };
 
 const TensorType& type_of(Expr e);
@@ -123,11 +130,12 @@ std::vector<Dim> dims_of(Expr e);
 using Results = std::vector<Expr>;
 
 // One row of the table of operators: how a node of this full name is converted, from this version
-// of the operator set on.
+// of the operator set on, and which forms it refuses.
 struct Row {
   std::string_view name;
   int64_t since;
   Results (*convert)(Node& node);
+  std::string_view refuses = {};
 };
 
 // The families, each in a file of its own.
@@ -153,6 +161,7 @@ std::span<const Row> sorting_rows();
 std::span<const Row> loss_rows();
 std::span<const Row> vision_rows();
 std::span<const Row> random_rows();
+std::span<const Row> old_version_rows();
 
 // The name of a node's operator, with that of its domain if it is not ONNX's own: "Conv",
 // "com.microsoft.QLinearAdd".
