@@ -49,7 +49,8 @@ struct Encoding {
   RoundMode round = RoundMode::kUp;  // of powers of two (FLOAT8E8M0); others round to nearest, ties to even
 };
 
-// Numbers as elements, as Cast converts them. `numbers` are of a dtype of Relay.
+// Numbers as elements, as Cast converts them. `numbers` are of a dtype of Relay. Where ONNX leaves
+// the result open, docs/small-elements.md says what it is.
 Expr as_elements(Node& n, Expr numbers, const Element& to, const Encoding& encoding);
 
 // The patterns of a small format as real numbers, and real numbers as patterns: look-ups in tables.

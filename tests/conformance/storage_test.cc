@@ -17,7 +17,7 @@ using ::onnx::TensorProto;
 
 constexpr int kE4M3FN = 17, kE4M3FNUZ = 18, kE5M2 = 19, kE5M2FNUZ = 20, kUInt4Code = 21, kInt4Code = 22, kE2M1 = 23, kE8M0 = 24,
               kUInt2 = 25, kInt2 = 26, kE2M3 = 27, kE3M2 = 28;
-constexpr int kNewest = 21;  // of the versions that are imported
+constexpr int kNewest = 28;  // of the versions of ONNX's operator set
 
 Tensor numbers(DType dtype, const std::vector<double>& values) {
   return tensor(dtype, {static_cast<int64_t>(values.size())}, values);
@@ -80,8 +80,8 @@ TEST(Storage, CastsSaturateOrNot) {
   expect(floats(kE5M2, 0), kFloat8E5M2, {0, 0, NAN, inf, -inf, inf, -inf, 0, 0, 0.5});
 }
 
-// 2^-10 and 3 * 2^-10 are halfway between numbers of float8; a double just above is not, and must
-// not be rounded to float32 on the way.
+// 17/16 lies halfway between two numbers of float8, and the even one is below. The next double above
+// would be 17/16, if it were rounded to float32 on the way.
 TEST(Storage, DoublesAreRoundedOnce) {
   const Tensor x = numbers(kFloat64, {0x1.1p0, 0x1.1000000000001p0, 0x1.3p0, 0x1.2ffffffffffffp0});
   expect(result_of(cast(x, TensorProto::DOUBLE, kE4M3FNUZ), x), kUInt8, {64, 65, 66, 65});
@@ -185,7 +185,6 @@ TEST(Storage, DequantisesWithScalesOfEightBits) {
   expect(out[0], kFloat16, {1, 12, -0.25, -3});
 }
 
-// 1 / 3 is 0.333251953125 in float16: 1024.5 / 1024 of it rounds otherwise than in float32.
 TEST(Storage, DividesInThePrecisionThatIsAsked) {
   const auto quantise = [](int precision) {
     TestModel m(kNewest);
