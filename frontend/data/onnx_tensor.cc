@@ -261,8 +261,8 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
 
   if (proto.has_raw_data()) {
     if (proto.raw_data().size() != needed) {
-      return refuse(cat("its shape ", show(shape), " of ", kind, " needs ", needed,
-                        " bytes and it has ", proto.raw_data().size()));
+      return refuse(cat("its shape ", show(shape), " of ", kind, " needs ", needed, " bytes and it has ",
+                        proto.raw_data().size()));
     }
   } else {
     // At least a byte of the file stands behind each element, so what is allocated is in
@@ -283,8 +283,7 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
     if (proto.has_raw_data()) {
       unpack(proto.raw_data(), layout->bits, out);
     } else if (!take_fields(proto, *layout, out)) {
-      return refuse(
-          cat("its elements are not in the field that ", kind, " uses"));
+      return refuse(cat("its elements are not in the field that ", kind, " uses"));
     }
     return out;
   } catch (const std::bad_alloc&) {

@@ -1,7 +1,7 @@
 // Storage: the dtypes of ONNX that no dtype of Relay is.
 //
-// ONNX has numbers of 2, 4, 6 and 8 bits that few operators compute with. A tensor of them travels as
-// a tensor of its *carrier*, one element each:
+// ONNX has numbers of 2, 4, 6 and 8 bits that few operators compute with. A tensor of them travels
+// as a tensor of its *carrier*, one element each:
 //
 //   a float:          uint8, with the bit pattern; unused high bits are 0
 //   UINT2 and INT2:   uint8 and int8, with the value

@@ -45,8 +45,8 @@ Expr bits_of(Node& n, Expr numbers) {
     steps = n.call(kWhere, {large, n.call(kAdd, {steps, whole(k)}), steps});
   }
   const int up = f.mantissa - least;  // from the unit of denormal numbers to 1
-  m = n.call(kMultiply, {n.call(kMultiply, {m, real(std::ldexp(1.0, up / 2))}),
-                         real(std::ldexp(1.0, up - up / 2))});
+  m = n.call(kMultiply,
+             {n.call(kMultiply, {m, real(std::ldexp(1.0, up / 2))}), real(std::ldexp(1.0, up - up / 2))});
   const Expr infinite = n.call(kIsInf, {x}), nan = n.call(kIsNan, {x});
   const Expr safe = n.call(kWhere, {n.call(kLogicalOr, {infinite, nan}), zero, m});
   Expr bits = n.call(kAdd, {n.cast(safe, f.wide), n.call(kLeftShift, {steps, whole(f.mantissa)})});
@@ -69,7 +69,8 @@ Expr float_of(Node& n, Expr patterns, DType dtype) {
   const Expr exponent =
       masked(n.call(kRightShift, {bits, whole(f.mantissa)}), (int64_t{1} << f.exponent) - 1);
   const Expr denormal = n.call(kEqual, {exponent, whole(0)});
-  const Expr digits = n.call(kAdd, {fraction, n.call(kWhere, {denormal, whole(0), whole(int64_t{1} << f.mantissa)})});
+  const Expr digits =
+      n.call(kAdd, {fraction, n.call(kWhere, {denormal, whole(0), whole(int64_t{1} << f.mantissa)})});
   // As if the number had the exponent of denormal ones; then doubled as often as it is larger.
   const int down = f.mantissa + f.bias() - 1;
   Expr v = n.call(kMultiply, {n.call(kMultiply, {n.cast(digits, f.real), real(std::ldexp(1.0, -(down / 2)))}),
@@ -77,13 +78,12 @@ Expr float_of(Node& n, Expr patterns, DType dtype) {
   const Expr doublings = n.call(kSubtract, {n.call(kMaximum, {exponent, whole(1)}), whole(1)});
   for (int bit = 0; bit < f.exponent; ++bit) {
     const int k = 1 << bit;
-    const Expr more = n.call(kMultiply, {n.call(kMultiply, {v, real(std::ldexp(1.0, k / 2))}),
-                                         real(std::ldexp(1.0, k - k / 2))});
+    const Expr more = n.call(
+        kMultiply, {n.call(kMultiply, {v, real(std::ldexp(1.0, k / 2))}), real(std::ldexp(1.0, k - k / 2))});
     v = n.call(kWhere, {n.call(kEqual, {masked(doublings, k), whole(0)}), v, more});
   }
   const Expr special = n.call(kEqual, {exponent, whole((1 << f.exponent) - 1)});
-  const Expr beyond = n.call(
-      kWhere, {n.call(kEqual, {fraction, whole(0)}), real(INFINITY), real(NAN)});
+  const Expr beyond = n.call(kWhere, {n.call(kEqual, {fraction, whole(0)}), real(INFINITY), real(NAN)});
   v = n.call(kWhere, {special, beyond, v});
   const Expr negative = n.call(kLess, {bits, whole(0)});
   return n.cast(n.call(kWhere, {negative, n.call(kNegative, {v}), v}), dtype);

@@ -1,5 +1,5 @@
-// QuantizeLinear and DequantizeLinear: with a scale for the tensor, for each index of an axis, or for
-// each block along an axis; to and from integers of 2 to 16 bits and small floats.
+// QuantizeLinear and DequantizeLinear: with a scale for the tensor, for each index of an axis, or
+// for each block along an axis; to and from integers of 2 to 16 bits and small floats.
 #include <algorithm>
 #include <cmath>
 
@@ -73,9 +73,10 @@ bool same(const Element& a, const Element& b) { return a.dtype == b.dtype && a.s
 
 void require_quantised(Node& n, const Element& e, bool also_int32) {
   const data::SmallFloat* small = e.small_float();
-  const bool ok = e.storage    ? !small || small->has_sign()
-                  : e.is_float() ? e.dtype.bits == 8
-                                 : e.dtype.is_int() && (e.dtype.bits <= 16 || (also_int32 && e.dtype == kInt32));
+  const bool ok = e.storage ? !small || small->has_sign()
+                  : e.is_float()
+                      ? e.dtype.bits == 8
+                      : e.dtype.is_int() && (e.dtype.bits <= 16 || (also_int32 && e.dtype == kInt32));
   if (ok) return;
   n.unsupported(cat("quantisation to ", e.storage ? e.storage->name : e.dtype.name(), " is not supported"),
                 "integers of 2 to 16 bits and signed floats of 4 to 8 bits are");

@@ -24,11 +24,11 @@ struct IndexTensor {
 inline constexpr int64_t kMaxIndexElements = 4096;
 
 struct Operand {
-  Expr expr = nullptr;               // null: made of `index` when first needed
-  std::optional<IndexTensor> index;  // what is known of the elements
+  Expr expr = nullptr;                     // null: made of `index` when first needed
+  std::optional<IndexTensor> index;        // what is known of the elements
   const data::Storage* storage = nullptr;  // not null: `expr` is the carrier of such elements
   bool closed = false;                     // depends on constants only
-  bool failed = false;               // its node was refused: users are passed over in silence
+  bool failed = false;                     // its node was refused: users are passed over in silence
 };
 
 // False if a dim of the type, or one that is known as an element, is an expression that no

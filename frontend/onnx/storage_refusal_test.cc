@@ -13,7 +13,8 @@ constexpr auto kBadModel = ImportFailure::kBadModel;
 TEST(StorageRefusal, ArithmeticNamesTheTypeAndTheRemedy) {
   TestModel m(21);
   m.input("x", {2}, kE8M0).node("Add", {"x", "x"}, {"y"}).output("y");
-  expect_refused(m, kUnsupported, "`Add` (node `the_Add`): elements of type FLOAT8E8M0 have no meaning for it");
+  expect_refused(m, kUnsupported,
+                 "`Add` (node `the_Add`): elements of type FLOAT8E8M0 have no meaning for it");
   expect_refused(m, kUnsupported, "make them FLOAT before, with Cast or DequantizeLinear");
 }
 

@@ -15,7 +15,8 @@ using data::Storage;
 
 Refusal no_arithmetic(const Storage& storage) {
   return {"unsupported-dtype",
-          cat("elements of type ", storage.name, " have no meaning for it: only operators that move or "
+          cat("elements of type ", storage.name,
+              " have no meaning for it: only operators that move or "
               "convert elements take them"),
           "make them FLOAT before, with Cast or DequantizeLinear"};
 }
@@ -32,11 +33,11 @@ struct Mover {
   uint32_t inputs = 1, results = 1;
 };
 constexpr Mover kMovers[] = {
-    {"Concat", kAll},     {"DepthToSpace"}, {"Dropout"},         {"Expand"},        {"Flatten"},
-    {"Gather"},           {"GatherElements"}, {"GatherND"},      {"Identity"},      {"Pad", 0b101},
-    {"Reshape"},          {"Shape", 1, 0},  {"Size", 1, 0},      {"Slice"},         {"SpaceToDepth"},
-    {"Split", 1, kAll},   {"Squeeze"},      {"TensorScatter", 3}, {"Tile"},         {"Transpose"},
-    {"Unsqueeze"},        {"Where", 0b110},
+    {"Concat", kAll},   {"DepthToSpace"},   {"Dropout"},          {"Expand"},   {"Flatten"},
+    {"Gather"},         {"GatherElements"}, {"GatherND"},         {"Identity"}, {"Pad", 0b101},
+    {"Reshape"},        {"Shape", 1, 0},    {"Size", 1, 0},       {"Slice"},    {"SpaceToDepth"},
+    {"Split", 1, kAll}, {"Squeeze"},        {"TensorScatter", 3}, {"Tile"},     {"Transpose"},
+    {"Unsqueeze"},      {"Where", 0b110},
 };
 
 }  // namespace

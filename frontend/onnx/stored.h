@@ -1,5 +1,5 @@
-// Elements of a Storage (frontend/data/storage.h) in nodes: which operators move them, and expressions
-// that turn them into numbers and back.
+// Elements of a Storage (frontend/data/storage.h) in nodes: which operators move them, and
+// expressions that turn them into numbers and back.
 #pragma once
 
 #include "frontend/onnx/node.h"
@@ -26,9 +26,7 @@ struct Element {
   DType dtype;
   const data::Storage* storage = nullptr;
 
-  const data::SmallFloat* small_float() const {
-    return storage && storage->real ? &*storage->real : nullptr;
-  }
+  const data::SmallFloat* small_float() const { return storage && storage->real ? &*storage->real : nullptr; }
   // Bits of an integer that casts truncate to; 0 for one of whole bytes, and for another number.
   unsigned narrow_bits() const;
   bool is_float() const { return storage ? storage->real.has_value() : dtype.is_float(); }

@@ -1,5 +1,5 @@
-// Elements of 2 to 8 bits that no dtype of Relay is, through the importer and the interpreter: Cast,
-// CastLike, BitCast, QuantizeLinear, DequantizeLinear, and operators that move them.
+// Elements of 2 to 8 bits that no dtype of Relay is, through the importer and the interpreter:
+// Cast, CastLike, BitCast, QuantizeLinear, DequantizeLinear, and operators that move them.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -15,8 +15,8 @@ namespace {
 using frontend::TestModel;
 using ::onnx::TensorProto;
 
-constexpr int kE4M3FN = 17, kE4M3FNUZ = 18, kE5M2 = 19, kE5M2FNUZ = 20, kUInt4Code = 21, kInt4Code = 22, kE2M1 = 23, kE8M0 = 24,
-              kUInt2 = 25, kInt2 = 26, kE2M3 = 27, kE3M2 = 28;
+constexpr int kE4M3FN = 17, kE4M3FNUZ = 18, kE5M2 = 19, kE5M2FNUZ = 20, kUInt4Code = 21, kInt4Code = 22,
+              kE2M1 = 23, kE8M0 = 24, kUInt2 = 25, kInt2 = 26, kE2M3 = 27, kE3M2 = 28;
 constexpr int kNewest = 28;  // of the versions of ONNX's operator set
 
 Tensor numbers(DType dtype, const std::vector<double>& values) {
@@ -75,13 +75,12 @@ TEST(Storage, CastsSaturateOrNot) {
   expect(floats(kE2M1, 0), kUInt8, {0, 8, 8, 7, 15, 7, 15, 0, 8, 1});
   expect(floats(kE4M3FN, 1), kFloat8E4M3, {0, 0, NAN, 448, -448, 448, -448, 0, 0, 0.46875});
   expect(floats(kE4M3FN, 0), kFloat8E4M3, {0, 0, NAN, NAN, NAN, NAN, NAN, 0, 0, 0.46875});
-  expect(floats(kE5M2, 1), kFloat8E5M2,
-         {0, 0, NAN, 57344, -57344, 57344, -57344, 0, 0, 0.5});
+  expect(floats(kE5M2, 1), kFloat8E5M2, {0, 0, NAN, 57344, -57344, 57344, -57344, 0, 0, 0.5});
   expect(floats(kE5M2, 0), kFloat8E5M2, {0, 0, NAN, inf, -inf, inf, -inf, 0, 0, 0.5});
 }
 
-// 17/16 lies halfway between two numbers of float8, and the even one is below. The next double above
-// would be 17/16, if it were rounded to float32 on the way.
+// 17/16 lies halfway between two numbers of float8, and the even one is below. The next double
+// above would be 17/16, if it were rounded to float32 on the way.
 TEST(Storage, DoublesAreRoundedOnce) {
   const Tensor x = numbers(kFloat64, {0x1.1p0, 0x1.1000000000001p0, 0x1.3p0, 0x1.2ffffffffffffp0});
   expect(result_of(cast(x, TensorProto::DOUBLE, kE4M3FNUZ), x), kUInt8, {64, 65, 66, 65});
@@ -112,11 +111,13 @@ TEST(Storage, SmallIntegersKeepTheirLowBits) {
 TEST(Storage, OperatorsThatMoveElementsKeepTheirBits) {
   TestModel m(kNewest);
   m.input("x", {2, 2}, kE4M3FNUZ).input("i", {1}, TensorProto::INT64).node("Transpose", {"x"}, {"t"});
-  m.node("Concat", {"t", "x"}, {"c"}).attr("axis", 0).node("Gather", {"c", "i"}, {"g"}).node(
-      "Cast", {"g"}, {"y"});
+  m.node("Concat", {"t", "x"}, {"c"})
+      .attr("axis", 0)
+      .node("Gather", {"c", "i"}, {"g"})
+      .node("Cast", {"g"}, {"y"});
   m.attr("to", TensorProto::FLOAT).output("y").output("c");
-  const std::vector<Tensor> out = run(m, {Value(tensor(kUInt8, {2, 2}, {64, 72, 128, 193})),
-                                          Value(tensor(kInt64, {1}, {1}))});
+  const std::vector<Tensor> out =
+      run(m, {Value(tensor(kUInt8, {2, 2}, {64, 72, 128, 193})), Value(tensor(kInt64, {1}, {1}))});
   ASSERT_EQ(out.size(), 2u);
   expect(out[0], kFloat32, {2, -1.125});
   expect(out[1], kUInt8, {64, 128, 72, 193, 64, 72, 128, 193});
@@ -143,15 +144,16 @@ TEST(Storage, IsNaNOfSmallFloats) {
   expect(result_of(m, numbers(kUInt8, {0, 128, 255})), kBool, {0, 1, 0});
 }
 
-// --- Quantisation ------------------------------------------------------------------------------------
+// --- Quantisation --------------------------------------------------------------------------------
 
 TEST(Storage, QuantisesToSmallElements) {
   const auto quantise = [](int type, DType carrier) {
     TestModel m(kNewest);
     m.input("x", {3, 4}).input("s", {3}).input("z", {3}, type).node("QuantizeLinear", {"x", "s", "z"}, {"y"});
     m.attr("axis", 0).output("y");
-    return run(m, {Value(tensor(kFloat32, {3, 4}, {0, 2.5, 4.8, 8.6, -30, -20, 6, 9, -0.0, -2.5, -4.8, -8.6})),
-                   Value(numbers(kFloat32, {2, 3, 4})), Value(numbers(carrier, {0, 0, 0}))});
+    return run(m,
+               {Value(tensor(kFloat32, {3, 4}, {0, 2.5, 4.8, 8.6, -30, -20, 6, 9, -0.0, -2.5, -4.8, -8.6})),
+                Value(numbers(kFloat32, {2, 3, 4})), Value(numbers(carrier, {0, 0, 0}))});
   };
   const auto only = [](const std::vector<Tensor>& out) { return out.size() == 1 ? out[0] : Tensor(); };
   expect(only(quantise(kE2M1, kUInt8)), kUInt8, {0, 2, 4, 6, 15, 15, 4, 5, 0, 9, 10, 12});
@@ -190,14 +192,15 @@ TEST(Storage, DividesInThePrecisionThatIsAsked) {
     TestModel m(kNewest);
     m.input("x", {1}).input("s", {}).node("QuantizeLinear", {"x", "s"}, {"y"});
     m.attr("precision", precision).attr("output_dtype", TensorProto::INT16).output("y");
-    const std::vector<Tensor> out = run(m, {Value(numbers(kFloat32, {2049})), Value(tensor(kFloat32, {}, {1}))});
+    const std::vector<Tensor> out =
+        run(m, {Value(numbers(kFloat32, {2049})), Value(tensor(kFloat32, {}, {1}))});
     return out.size() == 1 ? out[0] : Tensor();
   };
   expect(quantise(TensorProto::FLOAT), kInt16, {2049});
   expect(quantise(TensorProto::FLOAT16), kInt16, {2048});  // float16 has no 2049
 }
 
-// --- BitCast -----------------------------------------------------------------------------------------
+// --- BitCast -------------------------------------------------------------------------------------
 
 TestModel bit_cast(int64_t size, int from, int to) {
   TestModel m(26);
@@ -251,12 +254,12 @@ TEST(Storage, BitsOfSmallElements) {
   const Tensor bytes = numbers(kUInt8, {0, 64, 128, 255});
   expect(result_of(bit_cast(4, kE4M3FNUZ, TensorProto::INT8), bytes), kInt8, {0, 64, -128, -1});
   expect(result_of(bit_cast(4, TensorProto::UINT8, kE8M0), bytes), kUInt8, {0, 64, 128, 255});
-  expect(result_of(bit_cast(4, TensorProto::UINT8, kE4M3FN), bytes), kFloat8E4M3,
-         {0, 2, -0.0, NAN});
+  expect(result_of(bit_cast(4, TensorProto::UINT8, kE4M3FN), bytes), kFloat8E4M3, {0, 2, -0.0, NAN});
   expect(result_of(bit_cast(3, kInt4Code, kE2M1), numbers(kInt4, {0, -8, 7})), kUInt8, {0, 8, 7});
   expect(result_of(bit_cast(3, kE2M1, kInt4Code), numbers(kUInt8, {0, 8, 7})), kInt4, {0, -8, 7});
   expect(result_of(bit_cast(2, kUInt2, kInt2), numbers(kUInt8, {1, 3})), kInt8, {1, -1});
-  expect(result_of(bit_cast(2, TensorProto::BOOL, TensorProto::UINT8), numbers(kBool, {0, 1})), kUInt8, {0, 1});
+  expect(result_of(bit_cast(2, TensorProto::BOOL, TensorProto::UINT8), numbers(kBool, {0, 1})), kUInt8,
+         {0, 1});
 }
 
 }  // namespace
