@@ -35,11 +35,15 @@ class Importer {
   Context& context() { return module_.context(); }
   const ImportOptions& options() const { return options_; }
   Diagnostics& diagnostics() { return diagnostics_; }
-  // The tensor of an attribute.
+  // The tensor of an attribute. One of a Storage is refused, but for the second form, which gives
+  // its carrier.
   Tensor tensor(const ::onnx::TensorProto& proto);
+  Tensor carrier(const ::onnx::TensorProto& proto);
 
-  // The operand as an expression.
+  // The operand as an expression. One of a Storage is refused, but for the second form, which gives
+  // its carrier.
   Expr materialise(Operand& operand);
+  Expr carrier(Operand& operand);
   // A dim as an expression: a scalar of int64.
   Expr materialise(Dim dim);
   // What the operand is, if it depends on constants only and is small enough to be

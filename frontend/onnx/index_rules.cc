@@ -310,6 +310,7 @@ Known constant_of_shape(Node& n, const Inputs& in) {
     return std::nullopt;
   const auto* a = n.attribute("value");
   if (!a || !a->has_t()) return std::nullopt;  // zeros of float32 are no index
+  if (data::storage_of_onnx(a->t().data_type())) return std::nullopt;
   const Tensor value = n.importer().tensor(a->t());
   const Known one = value.size() == 1 ? index_of(value) : std::nullopt;
   if (!one) return std::nullopt;

@@ -5,6 +5,7 @@
 #include "base/cat.h"
 #include "base/failure.h"
 #include "frontend/onnx/importer.h"
+#include "frontend/onnx/stored.h"
 #include "op/registry.h"
 
 namespace relay::frontend {
@@ -19,6 +20,11 @@ int64_t work_of(const op::OpDef& op, int64_t largest_argument, int64_t results) 
 }  // namespace
 
 Expr Importer::materialise(Operand& operand) {
+  if (operand.storage) throw no_arithmetic(*operand.storage);
+  return carrier(operand);
+}
+
+Expr Importer::carrier(Operand& operand) {
   if (operand.expr) return operand.expr;
   const IndexTensor& index = *operand.index;
   if (index.constant()) return operand.expr = builder_.constant(tensor_of(index));
@@ -171,6 +177,7 @@ std::optional<Tensor> Importer::known(const Operand& operand) {
 
 std::optional<IndexTensor> Importer::index(Operand& operand) {
   if (operand.index) return operand.index;
+  if (operand.storage) return std::nullopt;  // nobody computes shapes with such elements
   if (!operand.closed || !operand.expr->type) return std::nullopt;
   const auto* type = operand.expr->type->as<TensorType>();
   const std::optional<Shape> shape = type ? type->static_shape() : std::nullopt;

@@ -7,6 +7,7 @@
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
 #include "frontend/onnx/schema.h"
+#include "frontend/onnx/stored.h"
 
 namespace relay::frontend {
 
@@ -35,7 +36,17 @@ Operand& Node::operand(size_t i) {
 }
 
 Expr Node::input(size_t i) {
-  const Expr e = importer_.materialise(operand(i));
+  if (!carriers_ && storage(i)) throw no_arithmetic(*storage(i));
+  return carrier(i);
+}
+
+void Node::store(size_t i, const data::Storage* storage) {
+  stored_.resize(std::max(stored_.size(), i + 1));
+  stored_[i] = storage;
+}
+
+Expr Node::carrier(size_t i) {
+  const Expr e = importer_.carrier(operand(i));
   if (!e->type || !e->type->as<TensorType>()) unsupported(cat("its input ", i, " is not a tensor"));
   return e;
 }
@@ -48,7 +59,11 @@ std::vector<Expr> Node::all_inputs() {
 
 const TensorType& Node::tensor(size_t i) { return type_of(input(i)); }
 
-std::optional<Tensor> Node::known(size_t i) { return has(i) ? importer_.known(*inputs_[i]) : std::nullopt; }
+std::optional<Tensor> Node::known(size_t i) {
+  if (!has(i)) return std::nullopt;
+  if (!carriers_ && storage(i)) throw no_arithmetic(*storage(i));
+  return importer_.known(*inputs_[i]);
+}
 
 std::optional<IndexTensor> Node::index(size_t i) {
   return has(i) ? importer_.index(*inputs_[i]) : std::nullopt;

@@ -50,6 +50,15 @@ class Node {
   size_t rank(size_t i) { return tensor(i).rank(); }
   DType dtype(size_t i) { return tensor(i).dtype; }
 
+  // --- Elements of a Storage. An input of such elements is refused unless the operator only moves
+  // them (stored.h), or the converter asks for their carrier.
+  const data::Storage* storage(size_t i) { return has(i) ? inputs_[i]->storage : nullptr; }
+  Expr carrier(size_t i);
+  void admit_carriers() { carriers_ = true; }
+  // Says that result i is the carrier of such elements.
+  void store(size_t i, const data::Storage* storage);
+  const data::Storage* result_storage(size_t i) const { return i < stored_.size() ? stored_[i] : nullptr; }
+
   // What is known of an input while the model is imported; the second form refuses where
   // it is not known.
   std::optional<Tensor> known(size_t i);
@@ -106,6 +115,8 @@ class Node {
   const ::onnx::NodeProto& proto_;
   int64_t opset_;
   std::vector<Operand*> inputs_;
+  bool carriers_ = false;
+  std::vector<const data::Storage*> stored_;
   std::set<std::string_view> asked_;  // attributes
 };
 
@@ -126,6 +137,7 @@ struct Row {
 
 // The families, each in a file of its own.
 std::span<const Row> elementwise_rows();
+std::span<const Row> cast_rows();
 std::span<const Row> activation_rows();
 std::span<const Row> convolution_rows();
 std::span<const Row> pooling_rows();
@@ -137,6 +149,7 @@ std::span<const Row> movement_rows();
 std::span<const Row> indexing_rows();
 std::span<const Row> resize_rows();
 std::span<const Row> quantisation_rows();
+std::span<const Row> linear_quantisation_rows();
 std::span<const Row> quantised_rows();
 std::span<const Row> quantised_attention_rows();
 std::span<const Row> recurrent_rows();

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "frontend/data/storage.h"
 #include "ir/expr.h"
 
 namespace relay::frontend {
@@ -23,10 +24,11 @@ struct IndexTensor {
 inline constexpr int64_t kMaxIndexElements = 4096;
 
 struct Operand {
-  Expr expr = nullptr;               // null: made of `index` when first needed
-  std::optional<IndexTensor> index;  // what is known of the elements
-  bool closed = false;               // depends on constants only
-  bool failed = false;               // its node was refused: users are passed over in silence
+  Expr expr = nullptr;                     // null: made of `index` when first needed
+  std::optional<IndexTensor> index;        // what is known of the elements
+  const data::Storage* storage = nullptr;  // not null: `expr` is the carrier of such elements
+  bool closed = false;                     // depends on constants only
+  bool failed = false;                     // its node was refused: users are passed over in silence
 };
 
 std::optional<IndexTensor> index_of(const Tensor& t);  // nothing if too large or not whole

@@ -154,7 +154,8 @@ Results constant(Node& n) {
   };
   if (const auto* a = n.attribute("value")) {
     n.require(a->has_t(), "its attribute `value` is not a tensor");
-    return {n.builder().constant(n.importer().tensor(a->t()))};
+    n.store(0, data::storage_of_onnx(a->t().data_type()));
+    return {n.builder().constant(n.importer().carrier(a->t()))};
   }
   if (n.attribute("value_float")) return list(kFloat32, {}, std::vector<double>{n.real("value_float", 0)});
   if (n.attribute("value_int")) return list(kInt64, {}, std::vector<int64_t>{n.integer("value_int", 0)});
@@ -171,7 +172,8 @@ Tensor value_of(Node& n) {
   const auto* a = n.attribute("value");
   if (!a) return Tensor::scalar(kFloat32, 0);
   n.require(a->has_t(), "its attribute `value` is not a tensor");
-  const Tensor t = n.importer().tensor(a->t());
+  const Tensor t = n.importer().carrier(a->t());
+  n.store(0, data::storage_of_onnx(a->t().data_type()));
   n.require(t.size() == 1, "its attribute `value` must have one element");
   return t.reshaped({});
 }

@@ -1,6 +1,7 @@
 // Elements in order, elements that are alike, and those of which something holds.
 #include "base/cat.h"
 #include "frontend/onnx/importer.h"
+#include "frontend/onnx/unique_slices.h"
 
 namespace relay::frontend {
 namespace {
@@ -62,10 +63,8 @@ Results top(Node& n) {
 Results unique(Node& n) {
   Expr x = n.input(0);
   if (n.attribute("axis")) {
-    n.axis(n.integer("axis"), type_of(x).rank());
-    if (type_of(x).rank() != 1)
-      n.unsupported("its attribute `axis` is supported for one dimension only",
-                    "without it, the elements of all dimensions are compared");
+    const size_t axis = n.axis(n.integer("axis"), type_of(x).rank());
+    if (type_of(x).rank() != 1) return unique_slices(n, axis, n.integer("sorted", 1) != 0);
   }
   if (type_of(x).rank() != 1) x = n.call(kReshape, {x}, {{"newshape", std::vector<int64_t>{-1}}});
   const Expr all = n.call(kUnique, {x}, {{"sorted", n.integer("sorted", 1) != 0}, {"return_counts", true}});
@@ -99,7 +98,7 @@ constexpr Row kRows[] = {
     {"NonZero", 9, non_zero},
     {"TopK", 1, top_attribute},
     {"TopK", 10, top},
-    {"Unique", 11, unique, "an axis of more than one dimension"},
+    {"Unique", 11, unique, "an axis where extents are open"},
 };
 
 }  // namespace
