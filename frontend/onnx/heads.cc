@@ -1,7 +1,6 @@
 #include "frontend/onnx/heads.h"
 
 #include <cmath>
-#include <limits>
 
 #include "base/cat.h"
 
@@ -10,8 +9,6 @@ namespace relay::frontend {
 using namespace op;
 
 namespace {
-
-constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
 Expr places(Node& n, Dim count) {
   if (count.is_unknown()) n.unsupported("the number of its queries or keys depends on the data");

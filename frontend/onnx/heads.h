@@ -5,6 +5,8 @@
 // they compute is here once. Tensors with heads are (batch, heads, steps, size) everywhere.
 #pragma once
 
+#include <limits>
+
 #include "frontend/onnx/node.h"
 
 namespace relay::frontend {
@@ -19,6 +21,9 @@ Expr join_heads(Node& n, Expr x);
 Expr extent_of(Node& n, Expr x, size_t axis);
 
 // --- Masks: booleans that broadcast with (batch, heads, queries, keys). A null mask shows every key.
+
+// What is added to the score of a key that is hidden.
+inline constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
 // Query i stands at place p = before + i, and sees the keys from p - left to p + right. `before` is
 // null for 0, a scalar, or one number for each element of the batch. A missing bound is no bound.

@@ -8,6 +8,7 @@
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/refused.h"
 
 namespace relay::frontend {
 namespace {
@@ -48,6 +49,7 @@ std::map<std::string, int32_t> dtypes_of(const ::onnx::GraphProto& graph) {
 // What the user can do about an operator that is not there.
 std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
   const std::string name = full_name(node);
+  if (const auto reason = reason_to_refuse(name)) return std::string(*reason);
   std::vector<std::string> since;
   for (const Row& row : all_rows()) {
     if (row.name == name) since.push_back(cat(row.since));
