@@ -1,4 +1,5 @@
-// Fourier transforms, windows and filters of audio, and steps of training: types, and what is refused.
+// Fourier transforms, windows and filters of audio, and steps of training: types, and
+// what is refused.
 #include <gtest/gtest.h>
 
 #include "frontend/onnx/expect_refused.h"

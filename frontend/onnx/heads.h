@@ -21,7 +21,8 @@ Expr join_heads(Node& n, Expr x);
 // The extent of an axis as a scalar of int64, also where only a run tells it.
 Expr extent_of(Node& n, Expr x, size_t axis);
 
-// --- Masks: booleans that broadcast with (batch, heads, queries, keys). A null mask shows every key.
+// --- Masks: booleans that broadcast with (batch, heads, queries, keys). A null mask
+// shows every key.
 
 // What is added to the score of a key that is hidden.
 inline constexpr double kHidden = -std::numeric_limits<double>::infinity();
