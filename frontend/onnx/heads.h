@@ -21,8 +21,9 @@ Expr join_heads(Node& n, Expr x);
 // The extent of an axis as a scalar of int64, also where only a run tells it.
 Expr extent_of(Node& n, Expr x, size_t axis);
 
-// --- Masks: booleans that broadcast with (batch, heads, queries, keys). A null mask
-// shows every key.
+// --- Masks ---------------------------------------------------------------------------------------
+//
+// Booleans that broadcast with (batch, heads, queries, keys). A null mask shows every key.
 
 // What is added to the score of a key that is hidden.
 inline constexpr double kHidden = -std::numeric_limits<double>::infinity();
@@ -42,7 +43,7 @@ Expr both_masks(Node& n, Expr a, Expr b);
 // elsewhere. Null if both are.
 Expr bias_of(Node& n, Expr mask, Expr added, DType dtype);
 
-// --- Scaled dot products.
+// --- Scaled dot products -------------------------------------------------------------------------
 
 struct DotProducts {
   Expr q;     // (batch, heads, queries, size)
@@ -64,7 +65,7 @@ Attended attend(Node& n, const DotProducts& a);
 // 1 / sqrt(size) for heads of this size, unless `given` is another scale than 0.
 double scale_of_heads(Node& n, double given, Dim size);
 
-// --- Rotated positions.
+// --- Rotated positions ---------------------------------------------------------------------------
 
 // Pairs of elements along the last axis are turned by angles, as complex numbers are. `cosines` and
 // `sines` broadcast with one half of what is turned: the first 2 * (their last extent) elements.
