@@ -24,6 +24,10 @@ TestModel flat_attention(int64_t opset = 23) {
 
 TEST(Attention, SplitsHeadsOfOpenSequences) {
   expect_type(flat_attention(), "Tensor[(b, s, 40), float32]");
+  TestModel width(23);
+  width.input("q", {"b", "s", "w"}).node("Attention", {"q", "q", "q"}, {"y"}).output("y");
+  width.attr("q_num_heads", 2).attr("kv_num_heads", 2);
+  expect_type(width, "Tensor[(b, s, 2*(w // 2)), float32]");
   TestModel causal = flat_attention();
   causal.attr("is_causal", 1);
   expect_type(causal, "Tensor[(b, s, 40), float32]");
@@ -60,10 +64,9 @@ TEST(Attention, RefusesWhatContradictsItself) {
   past.input("p", {1, 2, 3, 6}).last->add_input("");
   past.last->add_input("p");
   expect_refused(past, ImportFailure::kBadModel, "past_key and past_value come together");
-  TestModel width(23);
-  width.input("q", {1, 2, "w"}).node("Attention", {"q", "q", "q"}, {"y"}).output("y");
-  width.attr("q_num_heads", 2).attr("kv_num_heads", 2);
-  expect_refused(width, ImportFailure::kUnsupported, "the width of its queries must be known");
+  TestModel scale = flat_attention();
+  scale.attribute("scale", ::onnx::AttributeProto::FLOAT).set_f(0);
+  expect_refused(scale, ImportFailure::kBadModel, "its attribute `scale` is 0");
 }
 
 TestModel flex(const char* op) {
