@@ -95,6 +95,23 @@ Results hard_swish(Node& n) {
   return {f.multiply(f.x, f.hard_sigmoid(1.0f / 6.0f, 0.5))};
 }
 
+// a * sigmoid(alpha * a)
+Expr swish_of(Node& n, Expr a) {
+  const double alpha = n.real("alpha", 1);
+  const Expr inner = alpha == 1 ? a : n.call(kMultiply, {a, n.scalar(type_of(a).dtype, alpha)});
+  return n.call(kMultiply, {a, n.call(kSigmoid, {inner})});
+}
+
+Results swish(Node& n) { return {swish_of(n, n.input(0))}; }
+
+Results swiglu(Node& n) {
+  const std::vector<Dim> a = dims_of(n.input(0)), b = dims_of(n.input(1));
+  bool same = a.size() == b.size();
+  for (size_t i = 0; i < a.size() && same; ++i) same = prove_equal(a[i], b[i]) != kernel::Proof::kRefuted;
+  n.require(same, "its inputs must have one shape");
+  return {n.call(kMultiply, {swish_of(n, n.input(0)), n.input(1)})};
+}
+
 Results softplus(Node& n) { return {Formula(n).softplus()}; }
 
 Results softsign(Node& n) {
@@ -189,6 +206,8 @@ constexpr Row kRows[] = {
     {"Softmax", 13, normalise_axis<kSoftmax>},
     {"Softplus", 1, softplus},
     {"Softsign", 1, softsign},
+    {"SwiGLU", 28, swiglu},
+    {"Swish", 24, swish},
     {"Tanh", 1, simple<kTanh>},
     {"ThresholdedRelu", 10, thresholded_relu},
 };

@@ -159,6 +159,13 @@ std::span<const Row> loss_rows();
 std::span<const Row> vision_rows();
 std::span<const Row> random_rows();
 std::span<const Row> old_version_rows();
+std::span<const Row> attention_rows();
+std::span<const Row> audio_rows();
+std::span<const Row> determinant_rows();
+std::span<const Row> linear_attention_rows();
+std::span<const Row> ngram_rows();
+std::span<const Row> optimiser_rows();
+std::span<const Row> placement_rows();
 
 // The name of a node's operator, with that of its domain if it is not ONNX's own: "Conv",
 // "com.microsoft.QLinearAdd".

@@ -34,7 +34,14 @@ const std::map<std::string_view, std::vector<const Row*>>& table() {
                             quantised_attention_rows(),
                             old_version_rows(),
                             cast_rows(),
-                            linear_quantisation_rows()}) {
+                            linear_quantisation_rows(),
+                            attention_rows(),
+                            audio_rows(),
+                            determinant_rows(),
+                            linear_attention_rows(),
+                            ngram_rows(),
+                            optimiser_rows(),
+                            placement_rows()}) {
       for (const Row& row : rows) out[row.name].push_back(&row);
     }
     for (auto& [name, rows] : out) {
