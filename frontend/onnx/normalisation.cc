@@ -10,10 +10,42 @@ namespace {
 
 using namespace op;
 
+// Before version 7, an attribute said whether a node is used for inference.
+void require_inference(Node& n) {
+  if (n.opset() < 7 && n.integer("is_test", 0) == 0)
+    n.unsupported("training (is_test=0) is not supported", "set its attribute is_test to 1");
+}
+
+// From version 14 on: the statistics of the batch, and those that are kept, moved towards them.
+Results batch_normalisation_in_training(Node& n) {
+  const DType dtype = n.dtype(0), wide = n.dtype(3).bits > dtype.bits ? n.dtype(3) : dtype;
+  const size_t rank = n.rank(0);
+  n.require(rank >= 2, "its input needs batch and channels");
+  std::vector<int64_t> axes(rank - 1);
+  std::iota(axes.begin(), axes.end(), 1);
+  axes[0] = 0;
+  const Expr x = n.cast(n.input(0), wide);
+  const double momentum = n.real("momentum", 0.9f);
+  const Expr mean = n.call(kMean, {x}, {{"axis", axes}, {"keepdims", true}});
+  const Expr centred = n.call(kSubtract, {x, mean});
+  const Expr variance =
+      n.call(kMean, {n.call(kMultiply, {centred, centred})}, {{"axis", axes}, {"keepdims", true}});
+  const auto flat = [&](Expr e) { return n.squeeze(e, axes); };
+  const std::vector<Expr> args{x, n.cast(n.input(1), wide), n.cast(n.input(2), wide), flat(mean),
+                               flat(variance)};
+  const Expr all = n.call(kBatchNorm, args, {{"axis", int64_t{1}}, {"epsilon", n.real("epsilon", 1e-5f)}});
+  const auto moved = [&](size_t i, Expr now) {
+    return n.cast(n.call(kAdd, {n.call(kMultiply, {n.cast(n.input(i), wide), n.scalar(wide, momentum)}),
+                                n.call(kMultiply, {now, n.scalar(wide, 1 - momentum)})}),
+                  n.dtype(i));
+  };
+  return {n.cast(n.proj(all, 0), dtype), moved(3, args[3]), moved(4, args[4])};
+}
+
 Results batch_normalisation(Node& n) {
-  if (n.integer("training_mode", 0) != 0)
-    n.unsupported("training is not supported", "export the model for inference");
-  if (n.opset() < 9 && n.integer("spatial", 1) != 1) n.unsupported("spatial=0 is not supported");
+  require_inference(n);
+  if (n.integer("training_mode", 0) != 0) return batch_normalisation_in_training(n);
+  n.without_effect({"momentum"});
   for (size_t i = 1; i < n.outputs(); ++i) {
     if (n.wants(i)) n.unsupported("results of training are not supported", "export the model for inference");
   }
@@ -21,6 +53,12 @@ Results batch_normalisation(Node& n) {
   const DType dtype = n.dtype(0), wide = n.dtype(3).bits > dtype.bits ? n.dtype(3) : dtype;
   std::vector<Expr> args;
   for (size_t i = 0; i < 5; ++i) args.push_back(n.cast(n.input(i), wide));
+  if (n.opset() < 9 && n.integer("spatial", 1) == 0) {
+    // Each place of an example has its own statistics: they broadcast along the batch.
+    const Expr variance = n.call(kAdd, {args[4], n.scalar(wide, n.real("epsilon", 1e-5f))});
+    const Expr unit = n.call(kDivide, {n.call(kSubtract, {args[0], args[3]}), n.call(kSqrt, {variance})});
+    return {n.cast(n.call(kAdd, {n.call(kMultiply, {unit, args[1]}), args[2]}), dtype)};
+  }
   const Expr all = n.call(kBatchNorm, args, {{"axis", int64_t{1}}, {"epsilon", n.real("epsilon", 1e-5f)}});
   return {n.cast(n.proj(all, 0), dtype)};
 }
@@ -134,6 +172,8 @@ Results lp_normalisation(Node& n) {
 
 // Nothing is dropped at inference.
 Results dropout(Node& n) {
+  require_inference(n);
+  n.without_effect({"ratio", "seed"});
   if (n.opset() >= 12 && n.has(2)) {
     const Tensor training = n.constant(2, "training mode");
     n.require(training.size() == 1, "its training mode must be a single value");
@@ -150,10 +190,10 @@ Results dropout(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"BatchNormalization", 7, batch_normalisation},
-    {"Dropout", 7, dropout},
+    {"BatchNormalization", 1, batch_normalisation},
+    {"Dropout", 1, dropout},
     {"GroupNormalization", 18, group_normalisation},
-    {"InstanceNormalization", 6, instance_normalisation},
+    {"InstanceNormalization", 1, instance_normalisation},
     {"LRN", 1, local_response_normalisation},
     {"LayerNormalization", 17, layer_normalisation},
     {"LpNormalization", 1, lp_normalisation},

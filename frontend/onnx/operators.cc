@@ -17,7 +17,8 @@ const std::map<std::string_view, std::vector<const Row*>>& table() {
           normalisation_rows(), matrix_rows(),     reduction_rows(),   shape_rows(),
           movement_rows(),      indexing_rows(),   resize_rows(),      quantisation_rows(),
           recurrent_rows(),     signal_rows(),     sorting_rows(),     loss_rows(),
-          vision_rows(),        random_rows(),     quantised_rows(),   quantised_attention_rows()}) {
+          vision_rows(),        random_rows(),     quantised_rows(),   quantised_attention_rows(),
+          old_version_rows()}) {
       for (const Row& row : rows) out[row.name].push_back(&row);
     }
     for (auto& [name, rows] : out) {
