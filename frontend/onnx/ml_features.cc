@@ -60,6 +60,8 @@ Results imputer(Node& n) {
   const DType dtype = type_of(x).dtype;
   std::vector<double> values;
   Expr replaced;
+  n.without_effect({"imputed_value_floats", "replaced_value_float", "imputed_value_int64s",
+                    "replaced_value_int64"});  // those of the other dtype
   if (dtype.is_float()) {
     values = real_list(n, "imputed_value_floats");
     const double value = n.real("replaced_value_float", 0);
@@ -127,6 +129,7 @@ Results one_hot_encoder(Node& n) {
 
 // Rows that a label names are a map outside of graphs; here they stay the tensor that they are.
 Results zip_map(Node& n) {
+  n.without_effect({"classlabels_int64s", "classlabels_strings"});
   n.importer()
       .diagnostics()
       .warning(n.importer().span_of(n.proto()), "unsupported-operator-form",

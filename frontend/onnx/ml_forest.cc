@@ -40,6 +40,7 @@ struct Columns {
 };
 
 Columns columns_of(Node& n) {
+  n.without_effect({"nodes_hitrates", "nodes_hitrates_as_tensor"});  // a hint for speed
   Columns c;
   c.trees = whole_list(n, "nodes_treeids"), c.ids = whole_list(n, "nodes_nodeids");
   c.features = whole_list(n, "nodes_featureids");

@@ -32,6 +32,7 @@ std::optional<Tensor> list_of(Node& n, std::string_view what) {
 }
 
 Tensor default_of(Node& n, DType dtype) {
+  n.without_effect({"default_string", "default_int64", "default_float"});  // those of other dtypes
   if (const auto* a = n.attribute("default_tensor")) {
     n.require(a->has_t(), "its attribute `default_tensor` is no tensor");
     const Tensor t = n.importer().tensor(a->t());

@@ -45,6 +45,7 @@ Results linear_classifier(Node& n) {
   const std::vector<double> intercepts = real_list(n, "intercepts");
   const ClassLabels labels = class_labels(n, "classlabels_ints");
   const PostTransform transform = post_transform(n);
+  n.without_effect({"multi_class"});
   const auto results = static_cast<int64_t>(intercepts.size());
   n.require(results > 0, "its attribute `intercepts` is empty");
   const Expr scores = n.cast(products(n, results, intercepts), kFloat32);

@@ -124,6 +124,7 @@ class EnsembleReader {
   explicit EnsembleReader(Node& n) : n_(n) {}
 
   Forest read() {
+    n_.without_effect({"nodes_hitrates"});  // a hint for speed
     const std::vector<int64_t> features = list("nodes_featureids"), yes = list("nodes_truenodeids"),
                                no = list("nodes_falsenodeids"), yes_leaf = list("nodes_trueleafs"),
                                no_leaf = list("nodes_falseleafs");
