@@ -112,9 +112,9 @@ Results dynamic_quantize_linear(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"DequantizeLinear", 10, dequantize_linear},
+    {"DequantizeLinear", 10, dequantize_linear, "floats of 8 bits and numbers of less"},
     {"DynamicQuantizeLinear", 11, dynamic_quantize_linear},
-    {"QuantizeLinear", 10, quantize_linear},
+    {"QuantizeLinear", 10, quantize_linear, "floats of 8 bits and numbers of less"},
     {"com.microsoft.DequantizeLinear", 1, dequantize_linear},
     {"com.microsoft.QuantizeLinear", 1, quantize_linear},
 };

@@ -106,8 +106,8 @@ Results stft(Node& n) {
 
 constexpr Row kRows[] = {
     {"DFT", 17, dft_attribute},
-    {"DFT", 20, dft},
-    {"STFT", 17, stft},
+    {"DFT", 20, dft, "inverse with onesided"},
+    {"STFT", 17, stft, "complex signals"},
 };
 
 }  // namespace
