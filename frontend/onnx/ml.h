@@ -35,6 +35,7 @@ struct ClassLabels {
 };
 // `numbers`: the name of the attribute that has labels as numbers.
 ClassLabels class_labels(Node& n, std::string_view numbers);
+bool is_label_used(Node& n);  // output 0, by a node or as an output of the model
 // The label at each position, int64. Refuses labels that are texts, where the output is wanted.
 Expr label_at(Node& n, const ClassLabels& labels, Expr positions);
 // The second label where the condition holds, else the first one.

@@ -120,6 +120,8 @@ Expr transformed(Node& n, Expr scores, PostTransform transform) {
   return scores;
 }
 
+bool is_label_used(Node& n) { return n.wants(0) && n.importer().uses(n.proto().output(0)); }
+
 ClassLabels class_labels(Node& n, std::string_view numbers) {
   ClassLabels out;
   out.numbers = whole_list(n, numbers);
@@ -128,7 +130,7 @@ ClassLabels class_labels(Node& n, std::string_view numbers) {
   out.texts = !texts.empty();
   out.count = out.texts ? texts.size() : out.numbers.size();
   n.require(out.count > 0, "it has no labels");
-  if (out.texts && n.wants(0))
+  if (out.texts && is_label_used(n))
     n.unsupported("its labels are texts", "use numbers for labels, or drop the output of the labels");
   return out;
 }

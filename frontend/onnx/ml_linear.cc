@@ -54,8 +54,8 @@ Results linear_classifier(Node& n) {
     return {label_at(n, labels, largest_score(n, scores)), transformed(n, scores, transform)};
   }
   n.require(labels.count == 2, "one row of coefficients needs two labels");
-  if (transform == PostTransform::kProbit)
-    n.unsupported("post_transform=PROBIT of a single score is not supported");
+  if (transform != PostTransform::kNone && transform != PostTransform::kLogistic)
+    n.unsupported("a post_transform other than NONE and LOGISTIC of a single score is not supported");
   const Expr positive = n.call(kGreater, {n.squeeze(scores, {1}), n.scalar(kFloat32, 0)});
   const Expr second = transform == PostTransform::kLogistic ? n.call(kSigmoid, {scores}) : scores;
   const Expr first = n.call(kSubtract, {n.scalar(kFloat32, 1), second});

@@ -97,12 +97,11 @@ Results tree_classifier(Node& n) {
   if (labels.count == 2) {
     // ONNX Runtime gives the label 1 wherever class 1 has a positive score, whatever the labels are.
     const std::string remedy = "give one of the classes no weights, or drop the output of the labels";
-    if (n.wants(0)) n.unsupported("labels of two classes with weights for both are not supported", remedy);
+    if (is_label_used(n)) n.unsupported("labels of two classes with weights for both are not supported", remedy);
     if (!forest.base.empty() || s.present)
       n.unsupported("two classes with weights for both need them in every leaf, and no base values", remedy);
   }
-  const Expr label = n.wants(0) ? label_of_scores(n, forest, s, labels) : n.scalar(kInt64, 0);
-  return {label, transformed(n, n.cast(s.sums, kFloat32), transform)};
+  return {label_of_scores(n, forest, s, labels), transformed(n, n.cast(s.sums, kFloat32), transform)};
 }
 
 // --- TreeEnsemble, of version 5 ------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/cat.h"
+#include "frontend/onnx/contributed.h"
 #include "frontend/onnx/node.h"
 
 namespace relay::frontend {
@@ -18,7 +19,11 @@ const std::map<std::string_view, std::vector<const Row*>>& table() {
           movement_rows(),      indexing_rows(),   resize_rows(),      quantisation_rows(),
           recurrent_rows(),     signal_rows(),     sorting_rows(),     loss_rows(),
           vision_rows(),        random_rows(),     quantised_rows(),   quantised_attention_rows(),
-          old_version_rows()}) {
+          old_version_rows(),
+          ml_feature_rows(),    ml_label_rows(),   ml_linear_rows(),   ml_support_vector_rows(),
+          ml_tree_rows(),       ms_activation_rows(), ms_attention_rows(), ms_convolution_rows(),
+          ms_experts_rows(),    ms_grouped_attention_rows(), ms_matrix_rows(), ms_movement_rows(),
+          ms_normalisation_rows(), ms_recurrent_rows()}) {
       for (const Row& row : rows) out[row.name].push_back(&row);
     }
     for (auto& [name, rows] : out) {
