@@ -172,9 +172,31 @@ def ensembles(c, add):
     add("ensemble_modes", "TreeEnsemble", [x], ml=5, n_targets=2, **{k: v for k, v in nodes.items() if k != "membership_values"})
 
 
+def support_vectors(c, add):
+    x = c.eighths(5, 3)
+    shape = dict(kernel_params=[.5, 1., 3.], support_vectors=c.eighths(18).tolist())
+    scores = dict(coefficients=c.eighths(6).tolist(), rho=[.25])
+    for kernel in ("LINEAR", "POLY", "RBF", "SIGMOID"):
+        for one_class in (0, 1):
+            add(f"svm_{kernel}_{one_class}", "SVMRegressor", [x], kernel_type=kernel, n_supports=6, one_class=one_class,
+                **shape, **scores, open=ROWS)
+    add("svm_without_vectors", "SVMRegressor", [x], kernel_type="LINEAR", coefficients=[1., 2., 3.], rho=[.25],
+        kernel_params=[0., 0., 0.], n_supports=0)
+    three = dict(kernel_type="RBF", coefficients=c.eighths(12).tolist(), rho=[.1, -.2, .3], vectors_per_class=[1, 3, 2],
+                 classlabels_ints=[4, 5, 6], **shape)
+    two = dict(kernel_type="POLY", coefficients=c.eighths(6).tolist(), rho=[.1], vectors_per_class=[2, 4],
+               classlabels_ints=[4, 5], **shape)
+    for transform in ("NONE", "LOGISTIC", "SOFTMAX"):
+        add(f"svm_classes_{transform}", "SVMClassifier", [x], 2, post_transform=transform, **three, open=ROWS)
+    for transform in ("NONE", "LOGISTIC"):
+        add(f"svm_two_classes_{transform}", "SVMClassifier", [x], 2, post_transform=transform, **two)
+    add("svm_linear_classes", "SVMClassifier", [x], 2, coefficients=c.eighths(9).tolist(), rho=[.25, .5, 0.],
+        classlabels_ints=[4, 5, 6], kernel_type="LINEAR", kernel_params=[0., 0., 0.])
+
+
 def add(cases):
     def one(name, op, inputs, *args, **more):
         cases.add(f"ml/{name}", op, inputs, *args, domain="ai.onnx.ml", **more)
 
-    for family in (features, labels, linear, trees, tree_classes, ensembles):
+    for family in (features, labels, linear, support_vectors, trees, tree_classes, ensembles):
         family(cases, one)
