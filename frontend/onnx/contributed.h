@@ -1,9 +1,13 @@
-// The rows of the operators outside ONNX's own domain: ai.onnx.ml in ml_*.cc, com.microsoft in ms_*.cc.
+// The rows of the operators outside ONNX's own domain: ai.onnx.ml in ml_*.cc,
+// com.microsoft in ms_*.cc.
 #pragma once
 
 #include "frontend/onnx/node.h"
 
 namespace relay::frontend {
+
+// Those of all families below.
+std::vector<std::span<const Row>> contributed_rows();
 
 std::span<const Row> ml_feature_rows();
 std::span<const Row> ml_label_rows();

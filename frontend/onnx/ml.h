@@ -22,7 +22,7 @@ Expr by_feature(Node& n, Expr x, const std::vector<double>& values, std::string_
 // --- Scores.
 
 enum class PostTransform { kNone, kSoftmax, kLogistic, kSoftmaxZero, kProbit };
-PostTransform post_transform(Node& n);          // the attribute, as text
+PostTransform post_transform(Node& n);                // the attribute, as text
 PostTransform post_transform(int64_t code, Node& n);  // as the number that TreeEnsemble has
 // Of scores (rows, classes).
 Expr transformed(Node& n, Expr scores, PostTransform transform);

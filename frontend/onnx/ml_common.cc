@@ -91,8 +91,8 @@ Expr softmax_without_zeros(Node& n, Expr x) {
   return n.call(kDivide, {n.call(kWhere, {counts, power, tiny}), sum});
 }
 
-// The inverse of the normal distribution as ONNX Runtime has it: sqrt(2) * erfinv(2 * x - 1), with the
-// closed approximation of Winitzki (2008), whose error is 2e-3.
+// The inverse of the normal distribution as ONNX Runtime has it: sqrt(2) * erfinv(2 * x - 1), with
+// the closed approximation of Winitzki (2008), whose error is 2e-3.
 Expr probit(Node& n, Expr score) {
   const auto number = [&](double v) { return n.scalar(type_of(score).dtype, v); };
   const auto times = [&](Expr a, double v) { return n.call(kMultiply, {a, number(v)}); };

@@ -47,8 +47,7 @@ Results feature_vectorizer(Node& n) {
     parts.push_back(x);
     if (own.value() < widths[i]) {
       const std::vector<Dim> rest{type_of(x).dims[0], Dim(widths[i] - own.value())};
-      parts.push_back(
-          n.call(kZeros, std::span<const Expr>(), {{"shape", rest}, {"dtype", DType(kFloat32)}}));
+      parts.push_back(n.call(kZeros, std::span<const Expr>(), {{"shape", rest}, {"dtype", DType(kFloat32)}}));
     }
   }
   return {n.concatenate(parts, 1)};
@@ -88,10 +87,9 @@ Results normalizer(Node& n) {
   const std::string norm = n.text("norm", "MAX");
   n.require(norm == "MAX" || norm == "L1" || norm == "L2", "its attribute `norm` is none of MAX, L1 and L2");
   const std::vector<AttrArg> row{{"axis", std::vector<int64_t>{-1}}, {"keepdims", true}};
-  const Expr by = norm == "MAX" ? n.call(kMax, {x}, row)
-                  : norm == "L1"
-                      ? n.call(kSum, {n.call(kAbs, {x})}, row)
-                      : n.call(kSqrt, {n.call(kSum, {n.call(kMultiply, {x, x})}, row)});
+  const Expr by = norm == "MAX"  ? n.call(kMax, {x}, row)
+                  : norm == "L1" ? n.call(kSum, {n.call(kAbs, {x})}, row)
+                                 : n.call(kSqrt, {n.call(kSum, {n.call(kMultiply, {x, x})}, row)});
   const Expr none = n.call(kEqual, {by, n.scalar(kFloat32, 0)});
   return {n.call(kWhere, {none, x, n.call(kDivide, {x, by})})};
 }
@@ -119,8 +117,8 @@ Results one_hot_encoder(Node& n) {
   if (n.integer("zeros", 1) != 0) return {n.cast(is, kFloat32)};
   const std::vector<AttrArg> last{{"axis", std::vector<int64_t>{-1}}};
   const Expr known = n.call(kAny, {is}, last);
-  const Expr place =
-      n.call(kWhere, {known, n.call(kArgmax, {n.cast(is, kInt32)}, last), n.scalar(kInt32, static_cast<double>(count))});
+  const Expr place = n.call(kWhere, {known, n.call(kArgmax, {n.cast(is, kInt32)}, last),
+                                     n.scalar(kInt32, static_cast<double>(count))});
   std::vector<double> rows(static_cast<size_t>(count * count), 0);
   for (int64_t i = 0; i < count; ++i) rows[static_cast<size_t>(i * count + i)] = 1;
   return {n.call(kTake, {float_table(n, kFloat32, {count, count}, rows), place},
@@ -145,13 +143,13 @@ Results texts(Node& n) { n.unsupported("texts are not supported", kRemedy); }
 constexpr Row kRows[] = {
     {"ai.onnx.ml.ArrayFeatureExtractor", 1, array_feature_extractor},
     {"ai.onnx.ml.Binarizer", 1, binarizer},
-    {"ai.onnx.ml.CastMap", 1, maps},
-    {"ai.onnx.ml.CategoryMapper", 1, texts},
-    {"ai.onnx.ml.DictVectorizer", 1, maps},
+    {"ai.onnx.ml.CastMap", 1, maps, "all forms: maps"},
+    {"ai.onnx.ml.CategoryMapper", 1, texts, "all forms: texts"},
+    {"ai.onnx.ml.DictVectorizer", 1, maps, "all forms: maps"},
     {"ai.onnx.ml.FeatureVectorizer", 1, feature_vectorizer},
     {"ai.onnx.ml.Imputer", 1, imputer},
     {"ai.onnx.ml.Normalizer", 1, normalizer},
-    {"ai.onnx.ml.OneHotEncoder", 1, one_hot_encoder},
+    {"ai.onnx.ml.OneHotEncoder", 1, one_hot_encoder, "texts"},
     {"ai.onnx.ml.Scaler", 1, scaler},
     {"ai.onnx.ml.ZipMap", 1, zip_map},
 };

@@ -14,9 +14,9 @@ bool set_mode(TreeNode& node, std::string_view mode, bool missing_is_true) {
     std::string_view name;
     bool less, equal, greater;
   };
-  constexpr Mode kModes[] = {{"LEQ", true, true, false},  {"LT", true, false, false},
-                             {"GTE", false, true, true},  {"GT", false, false, true},
-                             {"EQ", false, true, false},  {"NEQ", true, false, true}};
+  constexpr Mode kModes[] = {{"LEQ", true, true, false}, {"LT", true, false, false},
+                             {"GTE", false, true, true}, {"GT", false, false, true},
+                             {"EQ", false, true, false}, {"NEQ", true, false, true}};
   for (const Mode& m : kModes) {
     if (mode != m.name) continue;
     node.if_less = m.less, node.if_equal = m.equal, node.if_greater = m.greater;
@@ -88,8 +88,7 @@ Forest read_forest(Node& n, std::string_view leaf) {
     TreeNode node;
     if (c.modes[i] != "LEAF") {
       const std::string_view mode = c.modes[i];
-      if (!mode.starts_with(kBranch) ||
-          !set_mode(node, mode.substr(kBranch.size()), c.missing[i] != 0))
+      if (!mode.starts_with(kBranch) || !set_mode(node, mode.substr(kBranch.size()), c.missing[i] != 0))
         n.unsupported(cat("nodes of mode `", mode.substr(0, 40), "` are not supported"));
       node.feature = c.features[i], node.value = c.values[i];
       const auto yes = places.find({c.trees[i], c.yes[i]}), no = places.find({c.trees[i], c.no[i]});
@@ -113,8 +112,8 @@ Forest read_forest(Node& n, std::string_view leaf) {
 
 namespace {
 
-// The steps of the longest way from a root to a leaf. Several ways may lead to one node, but none from a
-// node to itself.
+// The steps of the longest way from a root to a leaf. Several ways may lead to one node, but none
+// from a node to itself.
 int64_t depth_of(Node& n, const Forest& forest) {
   constexpr int64_t kUnseen = -1, kOpen = -2;
   std::vector<int64_t> height(forest.nodes.size(), kUnseen);
@@ -153,7 +152,8 @@ int64_t require_trees(Node& n, const Forest& forest, Expr x) {
   const Dim width = type_of(x).dims[1];
   n.require(!forest.roots.empty(), "it has no tree");
   n.require(forest.nodes.size() < (size_t{1} << 31), "it has too many nodes");
-  n.require(forest.targets >= 1 && forest.targets < (int64_t{1} << 31), "its number of targets is out of range");
+  n.require(forest.targets >= 1 && forest.targets < (int64_t{1} << 31),
+            "its number of targets is out of range");
   n.require(forest.base.empty() || static_cast<int64_t>(forest.base.size()) == forest.targets,
             "its base values are not one for each target");
   for (const TreeNode& node : forest.nodes) {

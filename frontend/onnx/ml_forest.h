@@ -7,8 +7,8 @@
 
 namespace relay::frontend {
 
-// A node goes to `yes` if the feature is less than, equal to, greater than the value, or NaN, as the
-// four flags say; else to `no`. A leaf goes to itself.
+// A node goes to `yes` if the feature is less than, equal to, greater than the value, or NaN, as
+// the four flags say; else to `no`. A leaf goes to itself.
 struct TreeNode {
   int64_t feature = 0;
   double value = 0;
@@ -16,7 +16,8 @@ struct TreeNode {
   int64_t yes = -1, no = -1;  // places of nodes
   bool leaf() const { return yes < 0; }
 };
-// Sets the flags. `mode` is the second half of BRANCH_LEQ and its kind; false if there is none such.
+// Sets the flags. `mode` is the second half of BRANCH_LEQ and its kind; false if
+// there is none such.
 bool set_mode(TreeNode& node, std::string_view mode, bool missing_is_true);
 
 struct LeafWeight {
@@ -39,8 +40,8 @@ struct Forest {
 // Reads the attributes nodes_* of TreeEnsembleClassifier and -Regressor. `leaf` is "class" or
 // "target", with which the attributes of the weights begin.
 Forest read_forest(Node& n, std::string_view leaf);
-// Refuses nodes of which a way leads back to them, and numbers out of range. Returns the steps of the
-// longest way from a root to a leaf.
+// Refuses nodes of which a way leads back to them, and numbers out of range. Returns the steps of
+// the longest way from a root to a leaf.
 int64_t require_trees(Node& n, const Forest& forest, Expr x);
 
 // What a forest makes of x (rows, features): float32 or float64, which thresholds have too.

@@ -112,8 +112,8 @@ Results label_encoder(Node& n) {
 Results encoder_of_texts(Node& n) { n.unsupported("its labels are texts", "encode numbers instead"); }
 
 constexpr Row kRows[] = {
-    {"ai.onnx.ml.LabelEncoder", 1, encoder_of_texts},
-    {"ai.onnx.ml.LabelEncoder", 2, label_encoder},
+    {"ai.onnx.ml.LabelEncoder", 1, encoder_of_texts, "texts"},
+    {"ai.onnx.ml.LabelEncoder", 2, label_encoder, "texts"},
 };
 
 }  // namespace

@@ -8,8 +8,8 @@ namespace {
 
 using namespace op;
 
-// (rows, results) = x (rows, features) times the coefficients, a row of them for each result, plus the
-// intercepts, if there are any.
+// (rows, results) = x (rows, features) times the coefficients, a row of them for each result, plus
+// the intercepts, if there are any.
 Expr products(Node& n, int64_t results, const std::vector<double>& intercepts) {
   const std::vector<double> coefficients = real_list(n, "coefficients");
   const auto count = static_cast<int64_t>(coefficients.size());
@@ -28,8 +28,9 @@ Expr products(Node& n, int64_t results, const std::vector<double>& intercepts) {
 // Runtimes do not agree on what transforms make of a single score, so it is refused.
 void require_several(Node& n, int64_t results, PostTransform transform) {
   if (results == 1 && transform != PostTransform::kNone && transform != PostTransform::kProbit)
-    n.unsupported(cat("post_transform=", n.text("post_transform", ""), " of a single target is not supported"),
-                  "apply the function by a node behind it");
+    n.unsupported(
+        cat("post_transform=", n.text("post_transform", ""), " of a single target is not supported"),
+        "apply the function by a node behind it");
 }
 
 Results linear_regressor(Node& n) {
@@ -39,8 +40,8 @@ Results linear_regressor(Node& n) {
   return {n.cast(transformed(n, products(n, targets, real_list(n, "intercepts")), transform), kFloat32)};
 }
 
-// One row of coefficients for each label; or one row for two labels, where a positive score means the
-// second one and the scores are 1 - s and s.
+// One row of coefficients for each label; or one row for two labels, where a positive score means
+// the second one and the scores are 1 - s and s.
 Results linear_classifier(Node& n) {
   const std::vector<double> intercepts = real_list(n, "intercepts");
   const ClassLabels labels = class_labels(n, "classlabels_ints");
@@ -63,8 +64,9 @@ Results linear_classifier(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"ai.onnx.ml.LinearClassifier", 1, linear_classifier},
-    {"ai.onnx.ml.LinearRegressor", 1, linear_regressor},
+    {"ai.onnx.ml.LinearClassifier", 1, linear_classifier,
+     "texts as labels that are used, transforms of a single score but LOGISTIC"},
+    {"ai.onnx.ml.LinearRegressor", 1, linear_regressor, "transforms of a single target but PROBIT"},
 };
 
 }  // namespace

@@ -115,7 +115,8 @@ Pairs pairs_of(Node& n, const std::vector<int64_t>& counts, const std::vector<do
   for (int64_t p = 0; p < count; ++p) {
     const auto [i, j] = out.of[static_cast<size_t>(p)];
     const auto copy = [&](int64_t from_class, int64_t row) {
-      for (int64_t v = first[static_cast<size_t>(from_class)]; v < first[static_cast<size_t>(from_class) + 1]; ++v)
+      for (int64_t v = first[static_cast<size_t>(from_class)]; v < first[static_cast<size_t>(from_class) + 1];
+           ++v)
         weights.set(p * vectors + v, coefficients[static_cast<size_t>(row * vectors + v)]);
     };
     for (int64_t v = 0; v < vectors; ++v) weights.set(p * vectors + v, 0);
@@ -123,7 +124,8 @@ Pairs pairs_of(Node& n, const std::vector<int64_t>& counts, const std::vector<do
     copy(j, i);
   }
   const Expr alike = likeness(n, kernel_of(n), n.cast(rows_at(n, 0), kFloat32), known);
-  const Expr sums = n.call(kMatmul, {alike, n.builder().constant(std::move(weights))}, {{"transpose_b", true}});
+  const Expr sums =
+      n.call(kMatmul, {alike, n.builder().constant(std::move(weights))}, {{"transpose_b", true}});
   out.scores = n.call(kAdd, {sums, float_table(n, kFloat32, {count}, rho)});
   return out;
 }
@@ -149,7 +151,8 @@ Expr winner(Node& n, const Pairs& pairs, int64_t classes) {
 Results linear_classifier(Node& n, const ClassLabels& labels, PostTransform transform) {
   const std::vector<double> coefficients = real_list(n, "coefficients"), rho = real_list(n, "rho");
   const auto classes = static_cast<int64_t>(labels.count), count = static_cast<int64_t>(coefficients.size());
-  if (classes < 3) n.unsupported("two classes without support vectors are not supported", "use LinearClassifier");
+  if (classes < 3)
+    n.unsupported("two classes without support vectors are not supported", "use LinearClassifier");
   if (kernel_of(n).type != "LINEAR")
     n.unsupported("a kernel without support vectors is not supported", "LINEAR is");
   n.require(count > 0 && count % classes == 0 && !rho.empty(),
@@ -183,7 +186,7 @@ Results classifier(Node& n) {
 
 constexpr Row kRows[] = {
     {"ai.onnx.ml.SVMClassifier", 1, classifier,
-     "probabilities, two classes without support vectors, texts as labels"},
+     "probabilities, two classes without support vectors, texts as labels that are used"},
     {"ai.onnx.ml.SVMRegressor", 1, regressor, "a post_transform"},
 };
 

@@ -1,5 +1,5 @@
-// ai.onnx.ml: ensembles of trees. Runtimes do not agree on every form; where ONNX Runtime departs from
-// the standard, or the standard says nothing and other runtimes differ, the form is refused.
+// ai.onnx.ml: ensembles of trees. Runtimes do not agree on every form; where ONNX Runtime departs
+// from the standard, or the standard says nothing and other runtimes differ, the form is refused.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -46,8 +46,8 @@ bool all_weights(const Forest& forest, const auto& holds) {
   return std::all_of(forest.weights.begin(), forest.weights.end(), holds);
 }
 
-// Two labels and one score s, for class 0 or for class 1. The second label means s > 1/2 if no weight is
-// negative, else s > 0.
+// Two labels and one score s, for class 0 or for class 1. The second label means s > 1/2 if no
+// weight is negative, else s > 0.
 Results binary_classifier(Node& n, Forest forest, const ClassLabels& labels, PostTransform transform) {
   const bool second_class = forest.weights[0].target == 1;
   const bool shares = all_weights(forest, [](const LeafWeight& w) { return w.weight >= 0; });
@@ -59,8 +59,7 @@ Results binary_classifier(Node& n, Forest forest, const ClassLabels& labels, Pos
   forest.targets = 1;
   const Expr s = scores_of(n, forest, features(n)).sums, score = n.cast(s, kFloat32);
   const auto number = [&](double v) { return n.scalar(kFloat32, v); };
-  const Expr positive =
-      n.call(kGreater, {n.squeeze(s, {1}), n.scalar(type_of(s).dtype, shares ? 0.5 : 0.0)});
+  const Expr positive = n.call(kGreater, {n.squeeze(s, {1}), n.scalar(type_of(s).dtype, shares ? 0.5 : 0.0)});
   const Expr label = label_where(n, labels, positive);
   if (second_class)
     return {label, transformed(n, n.concatenate({n.call(kZerosLike, {score}), score}, 1), transform)};
@@ -95,9 +94,11 @@ Results tree_classifier(Node& n) {
     return binary_classifier(n, std::move(forest), labels, transform);
   const Scores s = scores_of(n, forest, features(n));
   if (labels.count == 2) {
-    // ONNX Runtime gives the label 1 wherever class 1 has a positive score, whatever the labels are.
+    // ONNX Runtime gives the label 1 wherever class 1 has a positive score,
+    // whatever the labels are.
     const std::string remedy = "give one of the classes no weights, or drop the output of the labels";
-    if (is_label_used(n)) n.unsupported("labels of two classes with weights for both are not supported", remedy);
+    if (is_label_used(n))
+      n.unsupported("labels of two classes with weights for both are not supported", remedy);
     if (!forest.base.empty() || s.present)
       n.unsupported("two classes with weights for both need them in every leaf, and no base values", remedy);
   }
@@ -116,8 +117,8 @@ std::optional<Tensor> tensor_at(Node& n, std::string_view name) {
   return t;
 }
 
-// Reads the nodes; behind them one leaf for each entry of leaf_weights. A node that asks whether the
-// feature is in a set becomes a chain of nodes that ask for one member each.
+// Reads the nodes; behind them one leaf for each entry of leaf_weights. A node that asks whether
+// the feature is in a set becomes a chain of nodes that ask for one member each.
 class EnsembleReader {
  public:
   explicit EnsembleReader(Node& n) : n_(n) {}
@@ -216,9 +217,10 @@ Results tree_ensemble(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"ai.onnx.ml.TreeEnsemble", 5, tree_ensemble},
-    {"ai.onnx.ml.TreeEnsembleClassifier", 1, tree_classifier},
-    {"ai.onnx.ml.TreeEnsembleRegressor", 1, tree_regressor},
+    {"ai.onnx.ml.TreeEnsemble", 5, tree_ensemble, "transforms of a single target but PROBIT"},
+    {"ai.onnx.ml.TreeEnsembleClassifier", 1, tree_classifier,
+     "texts as labels that are used, labels of two classes that both have weights"},
+    {"ai.onnx.ml.TreeEnsembleRegressor", 1, tree_regressor, "transforms of a single target but PROBIT"},
 };
 
 }  // namespace

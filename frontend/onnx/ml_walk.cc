@@ -1,5 +1,5 @@
-// All rows walk through all trees at once: (rows, trees) places of nodes, which a loop of as many steps
-// as the deepest tree has moves on. The code is the same however many nodes there are.
+// All rows walk through all trees at once: (rows, trees) places of nodes, which a loop of as many
+// steps as the deepest tree has moves on. The code is the same however many nodes there are.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -86,7 +86,9 @@ class Walk {
     const auto test = [&](const OpDef& op) { return n_.call(op, {x, value}); };
     if (!less_.table && !equal_.table && !greater_.table) {
       // All nodes have one mode.
-      const OpDef* one = less_.all   ? equal_.all ? &kLessEqual : greater_.all ? &kNotEqual : &kLess
+      const OpDef* one = less_.all    ? equal_.all     ? &kLessEqual
+                                        : greater_.all ? &kNotEqual
+                                                       : &kLess
                          : equal_.all ? greater_.all ? &kGreaterEqual : &kEqual
                                       : &kGreater;
       or_if(test(*one));

@@ -56,9 +56,7 @@ Results fast_gelu(Node& n) { return {gelu_by_tanh(n, with_bias(n))}; }
 Results alpha_gelu(Node& n) { return {quick_gelu(n, n.input(0), n.real("alpha", 1.702F))}; }
 
 // (batch, steps, channels) + bias + skip
-Results bias_add(Node& n) {
-  return {n.call(kAdd, {n.call(kAdd, {n.input(0), n.input(1)}), n.input(2)})};
-}
+Results bias_add(Node& n) { return {n.call(kAdd, {n.call(kAdd, {n.input(0), n.input(1)}), n.input(2)})}; }
 
 // The first half of the channels times gelu of the second one.
 Results bias_split_gelu(Node& n) {
@@ -86,7 +84,7 @@ Results bias_softmax(Node& n) {
 constexpr Row kRows[] = {
     {"com.microsoft.BiasAdd", 1, bias_add},
     {"com.microsoft.BiasGelu", 1, bias_gelu},
-    {"com.microsoft.BiasSoftmax", 1, bias_softmax},
+    {"com.microsoft.BiasSoftmax", 1, bias_softmax, "an axis before the last one"},
     {"com.microsoft.BiasSplitGelu", 1, bias_split_gelu},
     {"com.microsoft.FastGelu", 1, fast_gelu},
     {"com.microsoft.Gelu", 1, plain_gelu},

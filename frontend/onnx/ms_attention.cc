@@ -1,8 +1,8 @@
 // com.microsoft: Attention, MultiHeadAttention, and rotary embedding by itself.
+#include "frontend/onnx/ms_attention.h"
 #include "base/cat.h"
 #include "frontend/onnx/contributed.h"
 #include "frontend/onnx/heads.h"
-#include "frontend/onnx/ms_attention.h"
 
 namespace relay::frontend {
 
@@ -28,9 +28,9 @@ Expr with_past(Node& n, Expr past, Expr now) { return past ? n.concatenate({past
 
 namespace {
 
-// What is added to the scores: `filter` where a key is masked. The mask says by 1 and 0 which keys are
-// shown, for each (batch, key) or (batch, query, key); or for each element of the batch how many are;
-// or (2 * batch) where they end and where they begin.
+// What is added to the scores: `filter` where a key is masked. The mask says by 1 and 0 which keys
+// are shown, for each (batch, key) or (batch, query, key); or for each element of the batch how
+// many are; or (2 * batch) where they end and where they begin.
 Expr bias_of_mask(Node& n, Expr mask, Dim batch, Dim keys, double filter, DType dtype) {
   const TensorType& t = type_of(mask);
   const Expr zero = n.scalar(t.dtype, 0);
@@ -44,8 +44,8 @@ Expr bias_of_mask(Node& n, Expr mask, Dim batch, Dim keys, double filter, DType 
   } else if (t.rank() == 1 && prove_equal(t.dims[0], batch * Dim(2)) == kernel::Proof::kProved) {
     const auto half = [&](Dim from, Dim to) {
       const std::vector<Dim> begin{from}, end{to};
-      const Expr e = n.call(kStridedSlice, {mask},
-                            {{"begin", begin}, {"end", end}, {"axes", std::vector<int64_t>{0}}});
+      const Expr e =
+          n.call(kStridedSlice, {mask}, {{"begin", begin}, {"end", end}, {"axes", std::vector<int64_t>{0}}});
       return n.reshape(e, {batch});
     };
     shown = both_masks(n, length_mask(n, half(Dim(0), batch), keys),
@@ -59,7 +59,7 @@ Expr bias_of_mask(Node& n, Expr mask, Dim batch, Dim keys, double filter, DType 
 
 // The inputs of one attention, of whichever operator.
 struct Asked {
-  Expr q, k, v;                         // (batch, heads, steps, size), without the past
+  Expr q, k, v;  // (batch, heads, steps, size), without the past
   Expr past_k = nullptr, past_v = nullptr;
   Expr mask = nullptr, bias = nullptr;  // as the operator has them
 };
@@ -147,7 +147,16 @@ Results attention(Node& n) {
 
 // --- MultiHeadAttention: the projections are its inputs ------------------------------------------
 
-enum HeadsInput : size_t { kQuery, kKey, kValue, kProjectionBias, kKeyMask, kAttentionBias, kPastKey, kPastValue };
+enum HeadsInput : size_t {
+  kQuery,
+  kKey,
+  kValue,
+  kProjectionBias,
+  kKeyMask,
+  kAttentionBias,
+  kPastKey,
+  kPastValue
+};
 
 // One of the tensors that are packed into one, (batch, steps, heads, count, size), as
 // (batch, heads, steps, size).
@@ -210,8 +219,8 @@ Results multi_head_attention(Node& n) {
 
 // --- RotaryEmbedding -----------------------------------------------------------------------------
 
-// (batch, steps, heads * size), or with the heads apart. Positions are (batch, steps), or one number:
-// that of the first step.
+// (batch, steps, heads * size), or with the heads apart. Positions are (batch, steps), or one
+// number: that of the first step.
 Results rotary_embedding(Node& n) {
   if (n.integer("is_packed_batching", 0) != 0) n.unsupported("is_packed_batching=1 is not supported");
   n.without_effect({"scale"});  // no runtime reads it
@@ -240,9 +249,10 @@ Results rotary_embedding(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"com.microsoft.Attention", 1, attention},
-    {"com.microsoft.MultiHeadAttention", 1, multi_head_attention},
-    {"com.microsoft.RotaryEmbedding", 1, rotary_embedding},
+    {"com.microsoft.Attention", 1, attention,
+     "do_rotary=1, past_present_share_buffer=1, masks of four dimensions"},
+    {"com.microsoft.MultiHeadAttention", 1, multi_head_attention, "shared buffers, the scores as a result"},
+    {"com.microsoft.RotaryEmbedding", 1, rotary_embedding, "is_packed_batching=1"},
 };
 
 }  // namespace

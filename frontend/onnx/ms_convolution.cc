@@ -21,7 +21,8 @@ Results padded_transposed_convolution(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"com.microsoft.ConvTransposeWithDynamicPads", 1, padded_transposed_convolution},
+    {"com.microsoft.ConvTransposeWithDynamicPads", 1, padded_transposed_convolution,
+     "all forms: computed pads"},
     {"com.microsoft.FusedConv", 1, fused_convolution},
 };
 

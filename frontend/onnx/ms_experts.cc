@@ -28,8 +28,8 @@ Expr shares(Node& n, Expr router, int64_t experts) {
   n.require(k >= 1 && k <= experts, "its attribute `k` is out of range");
   const DType dtype = type_of(router).dtype;
   const Expr likely = n.call(kSoftmax, {router}, {{"axis", int64_t{-1}}});
-  const Expr best = n.call(
-      kTopk, {likely}, {{"k", k}, {"axis", int64_t{1}}, {"is_ascend", false}, {"dtype", DType(kInt32)}});
+  const Expr best = n.call(kTopk, {likely},
+                           {{"k", k}, {"axis", int64_t{1}}, {"is_ascend", false}, {"dtype", DType(kInt32)}});
   Expr value = n.proj(best, 0);  // (rows, k)
   if (n.integer("normalize_routing_weights", 0) != 0) {
     const std::vector<AttrArg> row{{"axis", std::vector<int64_t>{1}}, {"keepdims", true}};
@@ -65,7 +65,8 @@ Results mixture_of_experts(Node& n) {
   const Expr share = n.expand_dims(n.transpose(shares(n, n.input(kRouter), experts.value()), {1, 0}), 2);
   const Expr zero = n.scalar(type_of(x).dtype, 0);
   // A product by 0 would let an infinity of an expert that a row does not need through.
-  const Expr part = n.call(kWhere, {n.call(kGreater, {share, zero}), n.call(kMultiply, {results, share}), zero});
+  const Expr part =
+      n.call(kWhere, {n.call(kGreater, {share, zero}), n.call(kMultiply, {results, share}), zero});
   const Expr y = n.call(kSum, {part}, {{"axis", std::vector<int64_t>{0}}});
   std::vector<Dim> shape(dims.begin(), dims.end() - 1);
   shape.push_back(n.tensor(kWeight2).dims[1]);

@@ -1,5 +1,5 @@
-// com.microsoft.GroupQueryAttention: heads of queries share heads of keys, whose past is in a buffer that
-// each element of the batch has filled to a length of its own.
+// com.microsoft.GroupQueryAttention: heads of queries share heads of keys, whose past is in a
+// buffer that each element of the batch has filled to a length of its own.
 #include "base/cat.h"
 #include "frontend/onnx/contributed.h"
 #include "frontend/onnx/heads.h"
@@ -11,7 +11,17 @@ namespace {
 using namespace op;
 
 enum Input : size_t {
-  kQuery, kKey, kValue, kPastKey, kPastValue, kLengths, kTotal, kCosines, kSines, kPositions, kBias,
+  kQuery,
+  kKey,
+  kValue,
+  kPastKey,
+  kPastValue,
+  kLengths,
+  kTotal,
+  kCosines,
+  kSines,
+  kPositions,
+  kBias,
   kFirstUnsupported
 };
 
@@ -54,8 +64,8 @@ Progress progress_of(Node& n, Dim batch, Dim steps) {
   p.total = max(p.past, total[0]);
   // The first run begins at 0, whatever the lengths are: shorter sequences are padded behind.
   const Expr rest = n.call(kSubtract, {p.lengths, extent_of(n, n.input(kQuery), 1)});
-  const Expr first = n.call(kEqual, {extent_of(n, n.input(kQuery), 1),
-                                     n.cast(n.reshape(n.input(kTotal), {}), kInt64)});
+  const Expr first =
+      n.call(kEqual, {extent_of(n, n.input(kQuery), 1), n.cast(n.reshape(n.input(kTotal), {}), kInt64)});
   p.before = n.call(kWhere, {first, none, rest});
   return p;
 }
@@ -122,15 +132,16 @@ Results grouped_attention(Node& n) {
   const int64_t window = n.integer("local_window_size", -1);
   n.require(window == -1 || window > 0, "its attribute `local_window_size` is out of range");
   const std::optional<int64_t> left = window > 0 ? std::optional(window - 1) : std::nullopt;
-  const Expr seen = both_masks(n, window_mask(n, p.steps, keys, {p.before, left, 0}),
-                               length_mask(n, p.lengths, keys));
+  const Expr seen =
+      both_masks(n, window_mask(n, p.steps, keys, {p.before, left, 0}), length_mask(n, p.lengths, keys));
   const DType dtype = type_of(x.q).dtype;
   d.bias = bias_of(n, seen, n.has(kBias) ? n.input(kBias) : nullptr, dtype);
   return {join_heads(n, attend(n, d).y), d.k, d.v};
 }
 
 constexpr Row kRows[] = {
-    {"com.microsoft.GroupQueryAttention", 1, grouped_attention},
+    {"com.microsoft.GroupQueryAttention", 1, grouped_attention,
+     "position_ids, sinks, quantised buffers, norms of heads, the scores as a result"},
 };
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace {
 
 using namespace op;
 
-// A factor with its rows moved from the first axis to behind the batch, and its last two axes exchanged.
+// A factor with its rows moved from the first axis to behind the batch, and its last
+// two axes exchanged.
 Expr factor(Node& n, size_t i, std::string_view transposed, std::string_view batch_transposed) {
   Expr x = n.input(i);
   const auto rank = static_cast<int64_t>(type_of(x).rank());
@@ -29,8 +30,8 @@ Expr factor(Node& n, size_t i, std::string_view transposed, std::string_view bat
 }
 
 Results fused_matrix_product(Node& n) {
-  const Expr y = multiply_matrices(n, factor(n, 0, "transA", "transBatchA"),
-                                   factor(n, 1, "transB", "transBatchB"), {});
+  const Expr y =
+      multiply_matrices(n, factor(n, 0, "transA", "transBatchA"), factor(n, 1, "transB", "transBatchB"), {});
   const double alpha = n.real("alpha", 1);
   return {alpha == 1 ? y : n.call(kMultiply, {y, n.scalar(type_of(y).dtype, alpha)})};
 }
@@ -50,7 +51,8 @@ Results gemm_float8(Node& n) {
 
 // --- MatMulNBits ---------------------------------------------------------------------------------
 
-// Bytes as the numbers of `bits` bits in them, the lowest first: (.., bytes) becomes (.., bytes * 8 / bits).
+// Bytes as the numbers of `bits` bits in them, the lowest first: (.., bytes) becomes (..,
+// bytes * 8 / bits).
 Expr unpacked(Node& n, Expr bytes, int64_t bits) {
   if (bits == 8) return bytes;
   const auto number = [&](int64_t v) { return n.builder().constant(Tensor::scalar_int(kUInt8, v)); };
@@ -81,7 +83,8 @@ Blocks blocks_of(Node& n) {
   return b;
 }
 
-// A zero point for each block of each column: given as such, or packed like the weight, or the middle.
+// A zero point for each block of each column: given as such, or packed like the
+// weight, or the middle.
 Expr zero_points(Node& n, const Blocks& b, DType dtype) {
   const Expr none = n.scalar(dtype, static_cast<double>(int64_t{1} << (b.bits - 1)));
   if (!n.has(3)) return none;
@@ -93,7 +96,8 @@ Expr zero_points(Node& n, const Blocks& b, DType dtype) {
   return n.reshape(n.cast(n.slice(points, 1, 0, b.count), dtype), shape);
 }
 
-// a times the transpose of a weight (N, K) whose rows are blocks of small integers with a scale each.
+// a times the transpose of a weight (N, K) whose rows are blocks of small integers
+// with a scale each.
 Results matrix_product_of_bits(Node& n) {
   n.without_effect({"accuracy_level"});
   if (n.integer("weight_prepacked", 0) != 0)
@@ -125,8 +129,8 @@ Results distances(Node& n) {
   return {metric == "euclidean" ? n.call(kSqrt, {sum}) : sum};
 }
 
-// Gauss-Jordan with the largest pivot of each column: (matrix | identity) becomes (identity | inverse)
-// in as many steps as the matrix has rows.
+// Gauss-Jordan with the largest pivot of each column: (matrix | identity) becomes (identity |
+// inverse) in as many steps as the matrix has rows.
 class Elimination {
  public:
   Elimination(Node& n, Dim size) : n_(n), size_(size) {
@@ -135,9 +139,7 @@ class Elimination {
     rows_ = n.call(kIota, std::span<const Expr>(), attrs);
   }
 
-  Expr identity(DType dtype) {
-    return n_.cast(n_.call(kEqual, {n_.expand_dims(rows_, 1), rows_}), dtype);
-  }
+  Expr identity(DType dtype) { return n_.cast(n_.call(kEqual, {n_.expand_dims(rows_, 1), rows_}), dtype); }
 
   // m: (batch, size, 2 * size)
   Expr step(Expr k, Expr m) {
@@ -145,11 +147,12 @@ class Elimination {
     const auto number = [&](double v) { return n_.scalar(t.dtype, v); };
     const auto take = [&](Expr from, int64_t axis) { return n_.call(kTake, {from, k}, {{"axis", axis}}); };
     // Rows above k have their pivots already. NaN never wins.
-    const Expr height = n_.call(kWhere, {n_.call(kGreaterEqual, {rows_, k}), n_.call(kAbs, {take(m, 2)}),
-                                         number(-1)});
+    const Expr height =
+        n_.call(kWhere, {n_.call(kGreaterEqual, {rows_, k}), n_.call(kAbs, {take(m, 2)}), number(-1)});
     const Expr pivot = n_.cast(n_.call(kArgmax, {height}, {{"axis", std::vector<int64_t>{1}}}), kInt64);
     const Expr at_pivot = n_.expand_dims(pivot, 1, 2);  // (batch, 1, 1)
-    const Expr index = n_.call(kBroadcastTo, {at_pivot}, {{"shape", std::vector<Dim>{t.dims[0], 1, t.dims[2]}}});
+    const Expr index =
+        n_.call(kBroadcastTo, {at_pivot}, {{"shape", std::vector<Dim>{t.dims[0], 1, t.dims[2]}}});
     const Expr chosen = n_.call(kGather, {m, index}, {{"axis", int64_t{1}}});  // (batch, 1, 2 * size)
     const Expr displaced = n_.expand_dims(take(m, 1), 1);
     const Expr row = n_.expand_dims(rows_, 1);  // (size, 1)
@@ -172,22 +175,24 @@ Results inverse(Node& n) {
   const std::vector<Dim> dims = dims_of(x);
   n.require(dims.size() >= 2, "its input must have at least two dimensions");
   const Dim size = dims.back();
-  n.require(prove_equal(size, dims[dims.size() - 2]) != kernel::Proof::kRefuted, "its matrices are not square");
+  n.require(prove_equal(size, dims[dims.size() - 2]) != kernel::Proof::kRefuted,
+            "its matrices are not square");
   for (const Dim d : dims) {
     if (d.is_unknown()) n.unsupported("the shape of its input depends on the data");
   }
   const Dim batch = product(std::vector<Dim>(dims.begin(), dims.end() - 2));
   const DType own = type_of(x).dtype, dtype = own.bits < 32 ? kFloat32 : own;
   Elimination elimination(n, size);
-  const Expr unit = n.call(kBroadcastTo, {elimination.identity(dtype)},
-                           {{"shape", std::vector<Dim>{batch, size, size}}});
+  const Expr unit =
+      n.call(kBroadcastTo, {elimination.identity(dtype)}, {{"shape", std::vector<Dim>{batch, size, size}}});
   const Expr first = n.concatenate({n.reshape(n.cast(x, dtype), {batch, size, size}), unit}, 2);
   const Expr all = n.call(kShapeOf, {x}, {{"dtype", DType(kInt64)}});
   const auto last = static_cast<int64_t>(dims.size()) - 1;
   const Expr count = n.reshape(n.slice(all, 0, last, last + 1), {});
   const Expr done = repeat(n, count, first, [&](Expr k, Expr m) { return elimination.step(k, m); });
   const Expr y = n.call(kStridedSlice, {done},
-                        {{"begin", std::vector<Dim>{size}}, {"end", std::vector<Dim>{size * Dim(2)}},
+                        {{"begin", std::vector<Dim>{size}},
+                         {"end", std::vector<Dim>{size * Dim(2)}},
                          {"axes", std::vector<int64_t>{2}}});
   return {n.cast(n.reshape(y, dims), own)};
 }
@@ -196,9 +201,9 @@ constexpr Row kRows[] = {
     {"com.microsoft.CDist", 1, distances},
     {"com.microsoft.FusedGemm", 1, fused_gemm},
     {"com.microsoft.FusedMatMul", 1, fused_matrix_product},
-    {"com.microsoft.GemmFloat8", 1, gemm_float8},
+    {"com.microsoft.GemmFloat8", 1, gemm_float8, "all forms: float8"},
     {"com.microsoft.Inverse", 1, inverse},
-    {"com.microsoft.MatMulNBits", 1, matrix_product_of_bits},
+    {"com.microsoft.MatMulNBits", 1, matrix_product_of_bits, "3, 5, 6 and 7 bits, g_idx, weight_prepacked=1"},
     {"com.microsoft.TransposeMatMul", 1, fused_matrix_product},
 };
 

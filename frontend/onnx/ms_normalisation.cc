@@ -52,14 +52,24 @@ Results skipped(Node& n, bool centre, size_t beta, size_t bias) {
 Results skip_layer(Node& n) { return skipped(n, true, 3, 4); }
 Results skip_simplified(Node& n) { return skipped(n, false, 0, 3); }
 
-enum EmbedInput : size_t { kIds, kSegmentIds, kWords, kPositions, kSegments, kGamma, kBeta, kMask, kPositionIds };
+enum EmbedInput : size_t {
+  kIds,
+  kSegmentIds,
+  kWords,
+  kPositions,
+  kSegments,
+  kGamma,
+  kBeta,
+  kMask,
+  kPositionIds
+};
 
 Expr rows_of_table(Node& n, Expr table, Expr ids) {
   return n.call(kTake, {table, ids}, {{"axis", int64_t{0}}, {"mode", std::string("fast")}});
 }
 
-// The embeddings of words, positions and segments, added up and normalised. The second result is how
-// many steps the mask shows: 0 without a mask.
+// The embeddings of words, positions and segments, added up and normalised. The second result is
+// how many steps the mask shows: 0 without a mask.
 Results embed(Node& n) {
   if (n.integer("mask_index_type", 0) != 0) n.unsupported("mask_index_type other than 0 is not supported");
   const Expr ids = n.input(kIds);
@@ -75,9 +85,9 @@ Results embed(Node& n) {
     positions = rows_of_table(n, n.input(kPositions), n.call(kIota, std::span<const Expr>(), attrs));
   }
   Expr sum = n.call(kAdd, {rows_of_table(n, n.input(kWords), ids), positions});
-  if (n.has(kSegmentIds)) sum = n.call(kAdd, {sum, rows_of_table(n, n.input(kSegments), n.input(kSegmentIds))});
-  const LayerNorm l =
-      normalised(n, sum, true, n.real("epsilon", kEpsilon), n.input(kGamma), n.input(kBeta));
+  if (n.has(kSegmentIds))
+    sum = n.call(kAdd, {sum, rows_of_table(n, n.input(kSegments), n.input(kSegmentIds))});
+  const LayerNorm l = normalised(n, sum, true, n.real("epsilon", kEpsilon), n.input(kGamma), n.input(kBeta));
   const std::vector<AttrArg> steps{{"axis", std::vector<int64_t>{1}}};
   const Expr mask = n.cast(n.has(kMask) ? n.input(kMask) : n.call(kZerosLike, {ids}), kInt32);
   return {l.y, n.call(kSum, {mask}, steps), sum};
@@ -85,8 +95,8 @@ Results embed(Node& n) {
 
 constexpr Row kRows[] = {
     {"LayerNormalization", 1, layer_normalisation},  // ONNX Runtime has it before version 17
-    {"SimplifiedLayerNormalization", 1, simplified},
-    {"com.microsoft.EmbedLayerNormalization", 1, embed},
+    {"SimplifiedLayerNormalization", 1, simplified, "several axes"},
+    {"com.microsoft.EmbedLayerNormalization", 1, embed, "mask_index_type other than 0"},
     {"com.microsoft.SkipLayerNormalization", 1, skip_layer},
     {"com.microsoft.SkipSimplifiedLayerNormalization", 1, skip_simplified},
 };

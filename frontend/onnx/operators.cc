@@ -19,11 +19,10 @@ const std::map<std::string_view, std::vector<const Row*>>& table() {
           movement_rows(),      indexing_rows(),   resize_rows(),      quantisation_rows(),
           recurrent_rows(),     signal_rows(),     sorting_rows(),     loss_rows(),
           vision_rows(),        random_rows(),     quantised_rows(),   quantised_attention_rows(),
-          old_version_rows(),
-          ml_feature_rows(),    ml_label_rows(),   ml_linear_rows(),   ml_support_vector_rows(),
-          ml_tree_rows(),       ms_activation_rows(), ms_attention_rows(), ms_convolution_rows(),
-          ms_experts_rows(),    ms_grouped_attention_rows(), ms_matrix_rows(), ms_movement_rows(),
-          ms_normalisation_rows(), ms_recurrent_rows()}) {
+          old_version_rows()}) {
+      for (const Row& row : rows) out[row.name].push_back(&row);
+    }
+    for (const std::span<const Row> rows : contributed_rows()) {
       for (const Row& row : rows) out[row.name].push_back(&row);
     }
     for (auto& [name, rows] : out) {

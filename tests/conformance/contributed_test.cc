@@ -1,5 +1,5 @@
-// Operators of com.microsoft and ai.onnx.ml, for which ONNX has no tests. contributed.txt holds small
-// models with inputs and with the results of ONNX Runtime; contributed_cases.py writes it.
+// Operators of com.microsoft and ai.onnx.ml, for which ONNX has no tests. contributed.txt holds
+// small models with inputs and with the results of ONNX Runtime; contributed_cases.py writes it.
 //
 //   case NAME ABSOLUTE RELATIVE
 //   model TEXT OF THE MODEL ON ONE LINE

@@ -36,6 +36,7 @@ EXCLUDED: dict[str, str] = {
     "RandomNormalLike": "ONNX leaves open which numbers a seed gives",
     "RandomUniform": "ONNX leaves open which numbers a seed gives",
     "RandomUniformLike": "ONNX leaves open which numbers a seed gives",
+    "SimplifiedLayerNormalization": "ONNX Runtime has it in ONNX's domain, and ONNX does not know it",
     "STFT": "its inputs are a signal and numbers that must fit it, which no other operator makes",
     "Unique": "as NonZero",
 }
