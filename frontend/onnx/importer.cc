@@ -102,6 +102,25 @@ int64_t Importer::opset_of(const ::onnx::NodeProto& proto) const {
   return it == opsets_.end() ? 0 : it->second;
 }
 
+bool Importer::uses(const std::string& name) const {
+  std::vector<const ::onnx::GraphProto*> open{&model_.graph()};
+  while (!open.empty()) {
+    const ::onnx::GraphProto& graph = *open.back();
+    open.pop_back();
+    for (const ::onnx::ValueInfoProto& output : graph.output()) {
+      if (output.name() == name) return true;
+    }
+    for (const ::onnx::NodeProto& node : graph.node()) {
+      if (std::find(node.input().begin(), node.input().end(), name) != node.input().end()) return true;
+      for (const ::onnx::AttributeProto& a : node.attribute()) {
+        if (a.has_g()) open.push_back(&a.g());
+        for (const ::onnx::GraphProto& inner : a.graphs()) open.push_back(&inner);
+      }
+    }
+  }
+  return false;
+}
+
 Span Importer::span_of(const ::onnx::NodeProto& node) const {
   const auto it = spans_.find(&node);
   return it == spans_.end() ? Span::none() : it->second;

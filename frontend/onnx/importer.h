@@ -129,6 +129,9 @@ class Importer {
   // Counts steps of recurrent layers; false if there are more than the limit.
   bool unroll(int64_t steps) { return (unrolled_steps_ += steps) <= options_.all_unrolled_steps; }
 
+  // Does any node or output of the model use a value of this name? Looks at all of them.
+  bool uses(const std::string& name) const;
+
   // Where a node stands in the listing.
   Span span_of(const ::onnx::NodeProto& node) const;
 

@@ -1,9 +1,11 @@
 #include "frontend/onnx/node.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/cat.h"
 #include "frontend/onnx/computed.h"
+#include "base/check.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
 #include "frontend/onnx/schema.h"
@@ -201,6 +203,15 @@ size_t Node::axis(int64_t axis, size_t rank) {
   if (axis < -r || axis >= r)
     invalid(cat("axis ", axis, " does not exist in a tensor of ", rank, " dimensions"), "axis-out-of-range");
   return static_cast<size_t>(axis < 0 ? axis + r : axis);
+}
+
+std::vector<Expr> Node::convert_as(std::string_view name, int64_t opset) {
+  const Row* row = find_row(name, opset);
+  CHECK(row, cat("no row for ", name));
+  const int64_t own = std::exchange(opset_, opset);
+  std::vector<Expr> out = row->convert(*this);
+  opset_ = own;
+  return out;
 }
 
 // --- Refusing ------------------------------------------------------------------------------------

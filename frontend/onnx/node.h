@@ -87,6 +87,10 @@ class Node {
   // An axis of `rank` counted from the front.
   size_t axis(int64_t axis, size_t rank);
 
+  // What the row of another operator makes of this node, in a version of its own set: for operators
+  // of other domains that are the same.
+  std::vector<Expr> convert_as(std::string_view name, int64_t opset);
+
   // --- Refusing.
   [[noreturn]] void unsupported(std::string reason, std::string remedy = {});
   [[noreturn]] void invalid(std::string reason, Slug slug = "onnx-invalid");

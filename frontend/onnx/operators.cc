@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/cat.h"
+#include "frontend/onnx/contributed.h"
 #include "frontend/onnx/node.h"
 
 namespace relay::frontend {
@@ -42,6 +43,9 @@ const std::map<std::string_view, std::vector<const Row*>>& table() {
                             ngram_rows(),
                             optimiser_rows(),
                             placement_rows()}) {
+      for (const Row& row : rows) out[row.name].push_back(&row);
+    }
+    for (const std::span<const Row> rows : contributed_rows()) {
       for (const Row& row : rows) out[row.name].push_back(&row);
     }
     for (auto& [name, rows] : out) {

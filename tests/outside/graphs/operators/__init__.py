@@ -46,6 +46,7 @@ EXCLUDED: dict[str, str] = {
     "RandomUniform": "ONNX leaves open which numbers a seed gives",
     "RandomUniformLike": "ONNX leaves open which numbers a seed gives",
     "RotaryEmbedding": NEWER,
+    "SimplifiedLayerNormalization": "ONNX Runtime has it in ONNX's domain, and ONNX does not know it",
     "STFT": "its inputs are a signal and numbers that must fit it, which no other operator makes",
     "SwiGLU": NEWER,
     "Swish": NEWER,
