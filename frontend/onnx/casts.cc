@@ -73,9 +73,9 @@ Results bit_cast(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"BitCast", 26, bit_cast},
-    {"Cast", 6, cast},
-    {"CastLike", 15, cast_like},
+    {"BitCast", 26, bit_cast, "complex numbers"},
+    {"Cast", 6, cast, "strings"},
+    {"CastLike", 15, cast_like, "strings"},
 };
 
 }  // namespace
