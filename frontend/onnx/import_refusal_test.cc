@@ -223,8 +223,10 @@ TEST(Import, ArithmeticOnConstantsIsBounded) {
         .attr("to", kInt64Code)
         .node("Slice", {"x", "c" + n, "end"}, {"y" + n});
   }
+  // Where the budget ends, the bounds are left to the program.
   m.output("y1999");
-  EXPECT_FALSE(import_model(m).ok);
+  const Imported i = import_model(m);
+  EXPECT_EQ(i.type, "Tensor[(?), float32]") << i.messages;
 }
 
 TEST(Import, RefusesFilesThatAreNoModels) {
