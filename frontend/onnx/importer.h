@@ -163,6 +163,7 @@ class Importer {
   // Shape variables: what a name of an axis became, and the parameter that has it as an extent.
   std::map<std::string, Dim> axes_;
   std::set<std::string> variables_;
+  std::map<std::string, int> next_variable_;  // the number to try next, of a name that is taken
   struct Place {
     const Var* param;
     int64_t axis;
