@@ -50,7 +50,8 @@ Expr Bindings::enclose(Builder& b, Expr body) const {
 Dim Importer::new_variable(std::string_view name) {
   const std::string plain = identifier(name);
   std::string unique = plain;
-  for (int i = 2; !variables_.insert(unique).second; ++i) unique = cat(plain, "_", i);
+  int& next = next_variable_.try_emplace(plain, 2).first->second;
+  while (!variables_.insert(unique).second) unique = cat(plain, "_", next++);
   return context().shape_variable(unique);
 }
 

@@ -118,8 +118,8 @@ TEST(Import, RefusesWhatIsNotSupported) {
   expect_refused(TestModel().input("x", {1, 1, 4, 4}).node("LRN", {"x"}, {"y"}).attr("size", 2).output("y"),
                  ImportFailure::kUnsupported, "even window");
   expect_refused(
-      TestModel().input("x", {4}).input("s", {1}, kInt64Code).node("Reshape", {"x", "s"}, {"y"}).output("y"),
-      ImportFailure::kUnsupported, "depends on the data");
+      TestModel().input("x", {4}).input("s", {"r"}, kInt64Code).node("Reshape", {"x", "s"}, {"y"}).output("y"),
+      ImportFailure::kUnsupported, "how many numbers its shape (input 1) has depends on the input");
   TestModel other = relu();
   other.last->set_domain("com.example");
   expect_refused(other, ImportFailure::kUnsupported,
@@ -191,13 +191,6 @@ TEST(Import, RefusesWhatIsOverTheLimits) {
   deep.output("y");
   const Imported i = import_model(deep);
   EXPECT_FALSE(i.ok);
-  TestModel steps;
-  steps.input("x", {5000, 1, 2})
-      .floats("w", {1, 3, 2})
-      .floats("r", {1, 3, 3})
-      .node("RNN", {"x", "w", "r"}, {"y"})
-      .output("y");
-  expect_refused(steps, ImportFailure::kLimit, "longer than the limit of 4096");
 }
 
 TEST(Import, NumbersThatGrowWithoutBoundAreComputed) {
@@ -223,8 +216,10 @@ TEST(Import, ArithmeticOnConstantsIsBounded) {
         .attr("to", kInt64Code)
         .node("Slice", {"x", "c" + n, "end"}, {"y" + n});
   }
+  // Where the budget ends, the bounds are left to the program.
   m.output("y1999");
-  EXPECT_FALSE(import_model(m).ok);
+  const Imported i = import_model(m);
+  EXPECT_EQ(i.type, "Tensor[(?), float32]") << i.messages;
 }
 
 TEST(Import, RefusesFilesThatAreNoModels) {

@@ -156,27 +156,7 @@ TEST(Refusal, GraphsThatAreTooDeep) {
   }
 }
 
-TEST(Refusal, TooManyStepsOfRecurrentLayers) {
-  TestModel m;
-  m.input("x", {10, 1, 2}).floats("w", {1, 3, 2}).floats("r", {1, 3, 3});
-  for (int i = 0; i < 3; ++i) m.node("RNN", {"x", "w", "r"}, {cat("y", i)});
-  m.output("y2");
-  ImportOptions options;
-  options.all_unrolled_steps = 30;
-  EXPECT_TRUE(import_model(m, options).ok);
-  options.all_unrolled_steps = 29;
-  expect_said(refuse(m, options), "limit-unrolled-steps",
-              {"m.onnx:3:1",
-               "`RNN` (node `the_RNN`): the recurrent layers up to it have more steps than the limit of 29",
-               "divide the model"});
-  options.unrolled_steps = 9;
-  const Refused each = refuse(m, options);
-  EXPECT_NE(each.text.find("its sequence of 10 steps is longer than the limit of 9"), std::string::npos)
-      << each.text;
-  EXPECT_NE(each.text.find("feed the sequence in parts"), std::string::npos) << each.text;
-}
-
-// As many steps as one layer may have are read in a fraction of what a file may take.
+// As many steps as are written out are read in a fraction of what a file may take.
 TEST(Refusal, LongSequencesAreReadInLinearTime) {
   const auto start = std::clock();
   const Imported i = import_model(TestModel(14)
