@@ -58,8 +58,9 @@ Results elu(Node& n) {
 
 Results selu(Node& n) {
   const Formula f(n);
-  const double alpha = n.real("alpha", 1.67326319217681884765625),
-               gamma = n.real("gamma", 1.05070102214813232421875);
+  const bool old = n.opset() < 6;  // with fewer digits
+  const double alpha = n.real("alpha", old ? 1.6732f : 1.67326319217681884765625),
+               gamma = n.real("gamma", old ? 1.0507f : 1.05070102214813232421875);
   const Expr e = f.multiply(f.number(alpha), f.add(f.exp(f.negative_part()), f.number(-1)));
   return {f.multiply(f.number(gamma), f.below(0, e, f.x))};
 }
@@ -181,28 +182,28 @@ Results hardmax(Node& n) { return {largest(n, n.input(0), n.axis(n.integer("axis
 
 constexpr Row kRows[] = {
     {"Celu", 12, celu},
-    {"Elu", 6, elu},
+    {"Elu", 1, elu},
     {"Gelu", 20, gelu},
-    {"HardSigmoid", 6, hard_sigmoid},
+    {"HardSigmoid", 1, hard_sigmoid},
     {"HardSwish", 14, hard_swish},
     {"Hardmax", 1, hardmax_of_rows},
     {"Hardmax", 13, hardmax},
-    {"LeakyRelu", 6, leaky_relu},
+    {"LeakyRelu", 1, leaky_relu},
     {"LogSoftmax", 1, normalise_rows<kLogSoftmax>},
     {"LogSoftmax", 13, normalise_axis<kLogSoftmax>},
     {"Mish", 18, mish},
     {"PRelu", 7, prelu},
-    {"Relu", 6, simple<kRelu>},
-    {"Selu", 6, selu},
+    {"Relu", 1, simple<kRelu>},
+    {"Selu", 1, selu},
     {"Shrink", 9, shrink},
-    {"Sigmoid", 6, simple<kSigmoid>},
+    {"Sigmoid", 1, simple<kSigmoid>},
     {"Softmax", 1, normalise_rows<kSoftmax>},
     {"Softmax", 13, normalise_axis<kSoftmax>},
     {"Softplus", 1, softplus},
     {"Softsign", 1, softsign},
     {"SwiGLU", 28, swiglu},
     {"Swish", 24, swish},
-    {"Tanh", 6, simple<kTanh>},
+    {"Tanh", 1, simple<kTanh>},
     {"ThresholdedRelu", 10, thresholded_relu},
 };
 

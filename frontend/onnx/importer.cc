@@ -7,12 +7,13 @@
 #include "base/failure.h"
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/schema.h"
 #include "op/registry.h"
 
 namespace relay::frontend {
 namespace {
 
-constexpr int64_t kOldestOpset = 7, kNewestOpset = 21;
+constexpr int64_t kOldestOpset = 1;
 
 }  // namespace
 
@@ -73,20 +74,23 @@ bool Importer::check_versions() {
     const std::string domain = set.domain() == "ai.onnx" ? "" : set.domain();
     opsets_[domain] = set.version();
   }
+  for (const auto& [domain, version] : opsets_) {
+    const int64_t newest = newest_version(domain);
+    if (newest == 0 || (version >= kOldestOpset && version <= newest)) continue;
+    diagnostics_
+        .error(Span::none(), "unsupported-opset",
+               cat("`", name_, "` uses version ", version, " of ONNX's operator set",
+                   domain.empty() ? "" : cat(" `", printable(domain), "`"), "; ", kOldestOpset, " to ", newest,
+                   " are supported"))
+        .note("convert the model with onnx.version_converter, or export it again for such a version");
+    return false;
+  }
   const auto own = opsets_.find("");
   if (own == opsets_.end()) {
     if (!opsets_.empty()) return true;  // only other domains: each node will be refused by name
     diagnostics_
         .error(Span::none(), "onnx-no-opset", cat("`", name_, "` does not say which operator set it uses"))
         .note("export the model again: what its operators mean depends on the version of their set");
-    return false;
-  }
-  if (own->second < kOldestOpset || own->second > kNewestOpset) {
-    diagnostics_
-        .error(Span::none(), "unsupported-opset",
-               cat("`", name_, "` uses version ", own->second, " of ONNX's operator set; ", kOldestOpset,
-                   " to ", kNewestOpset, " are supported"))
-        .note("convert the model with onnx.version_converter, or export it again for such a version");
     return false;
   }
   return true;
@@ -221,6 +225,7 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
   if (!failed && (row || is_control_flow(full_name(proto)))) {
     Node node(*this, proto, opset, inputs);
     try {
+      check_schema(proto, opset);
       results = row ? results_of(node, *row) : convert_control_flow(node);
       failed = !results;
       for (size_t i = failed ? node.outputs() : results->size(); i < node.outputs(); ++i) {
@@ -231,6 +236,7 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
       for (size_t i = 0; results && i < results->size(); ++i) {
         if (!manageable((*results)[i])) throw complicated_shape();
       }
+      if (results) node.require_all_asked();
     } catch (const Refusal& refusal) {
       report(proto, refusal);
       results.reset();

@@ -76,6 +76,8 @@ Dim divide(Dim a, Dim b) {
 }
 
 Known arithmetic(Node& n, const Inputs& in) {
+  // Before version 7 there were other rules of broadcasting.
+  if (n.opset() < 7 && n.proto().attribute_size() > 0) return std::nullopt;
   if (in.size() != 2 || in[0].dtype != in[1].dtype || in[0].dtype.is_bool()) return std::nullopt;
   const std::string& op = n.proto().op_type();
   // A fraction would not be known; and symbols in floats are exact only while they are small,
@@ -90,7 +92,7 @@ Known arithmetic(Node& n, const Inputs& in) {
 }
 
 Known comparison(Node& n, const Inputs& in) {
-  if (in.size() != 2) return std::nullopt;
+  if (in.size() != 2 || (n.opset() < 7 && n.proto().attribute_size() > 0)) return std::nullopt;
   const bool equal = n.proto().op_type() == "Equal";
   const auto compare = [&](Dim a, Dim b) -> Dim {
     if (a.is_const() && b.is_const()) {
@@ -129,6 +131,7 @@ Known choice(Node&, const Inputs& in) {
 }
 
 Known cast(Node& n, const Inputs& in) {
+  if (n.opset() < 6) return std::nullopt;  // the dtype is a name
   const std::optional<DType> to = data::dtype_of_onnx(static_cast<int32_t>(n.integer("to")));
   if (!to) return std::nullopt;
   IndexTensor out = in[0];
@@ -361,6 +364,8 @@ Known shape_of(Node& n) {
 }  // namespace
 
 std::optional<std::vector<IndexTensor>> evaluate_index(Node& n) {
+  // Another domain's operator of the same name may mean something else.
+  if (!is_of_onnx(n.proto())) return std::nullopt;
   const std::string& name = n.proto().op_type();
   Known result;
   if (name == "Shape" || name == "Size") {

@@ -130,11 +130,11 @@ Results one_hot(Node& n) {
   n.require(extent >= 1 && extent < (int64_t{1} << 40), "its depth is out of range");
   n.require(n.rank(2) == 1, "its values must be the pair of off and on");
   const auto value = [&](int64_t i) { return n.reshape(n.slice(n.input(2), 0, i, i + 1), {}); };
-  // A negative index counts from the end; one that is out of range sets nothing.
+  // A negative index counts from the end from version 11 on; one that is out of range sets nothing.
   Expr indices = n.input(0);
   if (!type_of(indices).dtype.is_int()) indices = n.cast(indices, kInt64);
   const DType dtype = type_of(indices).dtype;
-  if (dtype.is_signed_int()) {
+  if (dtype.is_signed_int() && n.opset() >= 11) {
     const Expr turned = n.call(kAdd, {indices, n.builder().constant(Tensor::scalar_int(dtype, extent))});
     indices = n.call(kWhere, {n.call(kLess, {indices, n.scalar(dtype, 0)}), turned, indices});
   }

@@ -9,6 +9,7 @@
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
 #include "frontend/onnx/refused.h"
+#include "frontend/onnx/schema.h"
 
 namespace relay::frontend {
 namespace {
@@ -50,6 +51,10 @@ std::map<std::string, int32_t> dtypes_of(const ::onnx::GraphProto& graph) {
 std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
   const std::string name = full_name(node);
   if (const auto reason = reason_to_refuse(name)) return std::string(*reason);
+  if (const Schema* schema = find_schema(name, opset); schema && schema->removed) {
+    return cat("ONNX removed `", name, "` in version ", schema->since,
+               " of the operator set: convert the model with onnx.version_converter");
+  }
   std::vector<std::string> since;
   for (const Row& row : all_rows()) {
     if (row.name == name) since.push_back(cat(row.since));
@@ -57,7 +62,7 @@ std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
   if (!since.empty())
     return cat("`", name, "` is supported from version ", since.front(), " of the operator set on");
   if (!is_of_onnx(node)) {
-    if (find_row(node.op_type(), opset ? opset : 21)) {
+    if (find_row(node.op_type(), opset ? opset : newest_version(""))) {
       return cat("ONNX's own `", printable(node.op_type()), "` is supported; the one of `",
                  printable(node.domain()), "` is not");
     }
@@ -153,7 +158,9 @@ bool Importer::list_nodes() {
     const ::onnx::NodeProto& node = *line.node;
     const Span span{file, line.begin, line.end};
     spans_.emplace(&node, span);
-    if (is_control_flow(full_name(node)) || find_row(full_name(node), opset_of(node))) continue;
+    const Schema* schema = find_schema(full_name(node), opset_of(node));
+    const bool removed = schema && schema->removed;
+    if (!removed && (is_control_flow(full_name(node)) || find_row(full_name(node), opset_of(node)))) continue;
     ok = false;
     auto [known, fresh] = dtypes.try_emplace(line.graph);
     if (fresh) known->second = dtypes_of(*line.graph);

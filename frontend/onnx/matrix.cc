@@ -159,6 +159,8 @@ Results gemm(Node& n) {
       n.call(kMatmul, {n.input(0), n.input(1)},
              {{"transpose_a", n.integer("transA", 0) != 0}, {"transpose_b", n.integer("transB", 0) != 0}});
   if (alpha != 1) y = n.call(kMultiply, {y, n.scalar(dtype, alpha)});
+  if (n.opset() < 7 && n.integer("broadcast", 0) == 0)
+    n.require(n.rank(2) == 2, "its third input is no matrix, and its attribute `broadcast` is not 1");
   if (n.has(2) && beta != 0) {
     Expr c = n.input(2);
     if (beta != 1) c = n.call(kMultiply, {c, n.scalar(dtype, beta)});
@@ -173,7 +175,7 @@ Results einsum(Node& n) {
 
 constexpr Row kRows[] = {
     {"Einsum", 12, einsum},
-    {"Gemm", 7, gemm},
+    {"Gemm", 1, gemm},
     {"MatMul", 1, matrix_product},
     {"MatMulInteger", 10, matrix_product_of_integers},
     {"QLinearMatMul", 10, quantised_matrix_product},

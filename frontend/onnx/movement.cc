@@ -50,6 +50,7 @@ Results split(Node& n) {
   const Dim extent = t.dims[axis];
   std::vector<int64_t> parts;
   if (n.opset() < 13) {
+    if (n.has(1)) n.unsupported("sizes as an input are not supported in this version", "its attribute `split` is");
     parts = n.integers("split");
   } else if (n.has(1)) {
     parts = n.constant_ints(1, "sizes");
@@ -181,7 +182,7 @@ Results pad_by(Node& n, const std::vector<Dim>& pads, std::vector<int64_t> axes,
 }
 
 Results pad_attributes(Node& n) {
-  return pad_by(n, as_dims(n.integers("pads")), {}, n.scalar(n.dtype(0), n.real("value", 0)));
+  return pad_by(n, as_dims(n.integers(n.opset() < 2 ? "paddings" : "pads")), {}, n.scalar(n.dtype(0), n.real("value", 0)));
 }
 
 Results pad(Node& n) {
@@ -222,15 +223,15 @@ Results reverse_sequence(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Concat", 4, concat},
+    {"Concat", 1, concat},
     {"DepthToSpace", 1, depth_to_space},
-    {"Pad", 2, pad_attributes},
+    {"Pad", 1, pad_attributes},
     {"Pad", 11, pad},
     {"ReverseSequence", 10, reverse_sequence},
     {"Slice", 1, slice_attributes},
     {"Slice", 10, slice},
     {"SpaceToDepth", 1, space_to_depth},
-    {"Split", 2, split},
+    {"Split", 1, split},
     {"Tile", 6, tile},
     {"Transpose", 1, transpose},
 };

@@ -5,6 +5,7 @@
 #include "base/cat.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/schema.h"
 
 namespace relay::frontend {
 
@@ -91,11 +92,30 @@ std::vector<Dim> Node::dims(size_t i, std::string_view what) {
 const AttributeProto* Node::attribute(std::string_view name) {
   for (const AttributeProto& a : proto_.attribute()) {
     if (a.name() != name) continue;
+    asked_.insert(a.name());
     if (!a.ref_attr_name().empty())
       unsupported(cat("its attribute `", name, "` refers to a parameter of a model function"));
     return &a;
   }
   return nullptr;
+}
+
+void Node::without_effect(std::initializer_list<std::string_view> names) {
+  for (std::string_view name : names) attribute(name);
+}
+
+void Node::require_all_asked() {
+  const Schema* schema = find_schema(full_name(proto_), opset_);
+  for (const AttributeProto& a : proto_.attribute()) {
+    const bool graph = a.type() == AttributeProto::GRAPH || a.type() == AttributeProto::GRAPHS;
+    // An old hint which inputs may be overwritten.
+    if (graph || asked_.contains(a.name()) || a.name() == "consumed_inputs") continue;
+    const SchemaAttribute* known = schema ? schema->find(a.name()) : nullptr;
+    if (known && known->is_default(a)) continue;
+    unsupported(cat("its attribute `", printable(a.name(), 80), "` is not supported with this value"),
+                known && known->has_default ? cat("the default, ", known->otherwise, ", is supported")
+                                            : std::string("export the model without it"));
+  }
 }
 
 namespace {

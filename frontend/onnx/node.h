@@ -5,6 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,11 @@ class Node {
 
   // --- Attributes. One of another kind than asked for refuses the node.
   const ::onnx::AttributeProto* attribute(std::string_view name);
+  // These attributes change nothing that the converter makes.
+  void without_effect(std::initializer_list<std::string_view> names);
+  // Refuses a node with an attribute that nothing has asked for: ignoring one that differs from its
+  // default would change what is computed. Inner graphs are left to the converter.
+  void require_all_asked();
   int64_t integer(std::string_view name, int64_t otherwise);
   int64_t integer(std::string_view name);  // must be there
   double real(std::string_view name, double otherwise);
@@ -103,6 +109,7 @@ class Node {
   const ::onnx::NodeProto& proto_;
   int64_t opset_;
   std::vector<Operand*> inputs_;
+  std::set<std::string_view> asked_;  // attributes
 };
 
 const TensorType& type_of(Expr e);
@@ -148,6 +155,7 @@ std::span<const Row> linear_attention_rows();
 std::span<const Row> ngram_rows();
 std::span<const Row> optimiser_rows();
 std::span<const Row> placement_rows();
+std::span<const Row> old_version_rows();
 
 // The name of a node's operator, with that of its domain if it is not ONNX's own: "Conv",
 // "com.microsoft.QLinearAdd".

@@ -10,10 +10,17 @@ namespace {
 
 using namespace op;
 
+// Before version 7, an attribute said whether a node is used for inference.
+void require_inference(Node& n) {
+  if (n.opset() < 7 && n.integer("is_test", 0) == 0)
+    n.unsupported("training (is_test=0) is not supported", "set its attribute is_test to 1");
+}
+
 Results batch_normalisation(Node& n) {
+  require_inference(n);
+  n.without_effect({"momentum"});
   if (n.integer("training_mode", 0) != 0)
     n.unsupported("training is not supported", "export the model for inference");
-  if (n.opset() < 9 && n.integer("spatial", 1) != 1) n.unsupported("spatial=0 is not supported");
   for (size_t i = 1; i < n.outputs(); ++i) {
     if (n.wants(i)) n.unsupported("results of training are not supported", "export the model for inference");
   }
@@ -21,6 +28,12 @@ Results batch_normalisation(Node& n) {
   const DType dtype = n.dtype(0), wide = n.dtype(3).bits > dtype.bits ? n.dtype(3) : dtype;
   std::vector<Expr> args;
   for (size_t i = 0; i < 5; ++i) args.push_back(n.cast(n.input(i), wide));
+  if (n.opset() < 9 && n.integer("spatial", 1) == 0) {
+    // Each place of an example has its own statistics: they broadcast along the batch.
+    const Expr variance = n.call(kAdd, {args[4], n.scalar(wide, n.real("epsilon", 1e-5f))});
+    const Expr unit = n.call(kDivide, {n.call(kSubtract, {args[0], args[3]}), n.call(kSqrt, {variance})});
+    return {n.cast(n.call(kAdd, {n.call(kMultiply, {unit, args[1]}), args[2]}), dtype)};
+  }
   const Expr all = n.call(kBatchNorm, args, {{"axis", int64_t{1}}, {"epsilon", n.real("epsilon", 1e-5f)}});
   return {n.cast(n.proj(all, 0), dtype)};
 }
@@ -149,6 +162,8 @@ Results lp_normalisation(Node& n) {
 
 // Nothing is dropped at inference.
 Results dropout(Node& n) {
+  require_inference(n);
+  n.without_effect({"ratio", "seed"});
   if (n.opset() >= 12 && n.has(2)) {
     const Tensor training = n.constant(2, "training mode");
     n.require(training.size() == 1, "its training mode must be a single value");
@@ -165,10 +180,10 @@ Results dropout(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"BatchNormalization", 7, batch_normalisation},
-    {"Dropout", 7, dropout},
+    {"BatchNormalization", 1, batch_normalisation},
+    {"Dropout", 1, dropout},
     {"GroupNormalization", 18, group_normalisation},
-    {"InstanceNormalization", 6, instance_normalisation},
+    {"InstanceNormalization", 1, instance_normalisation},
     {"LRN", 1, local_response_normalisation},
     {"LayerNormalization", 17, layer_normalisation},
     {"LpNormalization", 1, lp_normalisation},

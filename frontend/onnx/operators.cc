@@ -19,7 +19,8 @@ const std::map<std::string_view, std::vector<const Row*>>& table() {
           recurrent_rows(),        signal_rows(),     sorting_rows(),     loss_rows(),
           vision_rows(),           random_rows(),     quantised_rows(),   quantised_attention_rows(),
           attention_rows(),        audio_rows(),      bit_rows(),         determinant_rows(),
-          linear_attention_rows(), ngram_rows(),      optimiser_rows(),   placement_rows()}) {
+          linear_attention_rows(), ngram_rows(),      optimiser_rows(),   placement_rows(),
+          old_version_rows()}) {
       for (const Row& row : rows) out[row.name].push_back(&row);
     }
     for (auto& [name, rows] : out) {

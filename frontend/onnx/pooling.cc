@@ -34,12 +34,12 @@ Results average_pool(Node& n) {
 
 // (sum |x|^p)^(1/p) over the window: an average of powers, times the size of the window.
 Results lp_pool(Node& n) {
-  const int64_t p = n.integer("p", 2);
+  const double p = n.opset() < 2 ? n.real("p", 2) : static_cast<double>(n.integer("p", 2));
   n.require(p >= 1 && p <= 64, "its attribute `p` is out of range");
   Window w = read_window(n, n.rank(0), {});
   if (w.begin.empty()) pad_to_same(n, w, n.tensor(0), n.text("auto_pad", "") == "SAME_UPPER");
   const DType dtype = n.dtype(0);
-  const Expr power = n.call(kPower, {n.call(kAbs, {n.input(0)}), n.scalar(dtype, static_cast<double>(p))});
+  const Expr power = n.call(kPower, {n.call(kAbs, {n.input(0)}), n.scalar(dtype, p)});
   const Expr mean = n.call(w.over(kAvgPool2d, kAvgPool3d), {as_image(n, power, w)},
                            {{"pool_size", w.both(w.kernel, 1)},
                             {"strides", w.both(w.strides, 1)},
@@ -51,7 +51,7 @@ Results lp_pool(Node& n) {
   double size = 1;
   for (int64_t k : w.kernel) size *= static_cast<double>(k);
   const Expr sum = n.call(kMultiply, {mean, n.scalar(dtype, size)});
-  return {as_line(n, n.call(kPower, {sum, n.scalar(dtype, 1.0 / static_cast<double>(p))}), w)};
+  return {as_line(n, n.call(kPower, {sum, n.scalar(dtype, 1.0 / p)}), w)};
 }
 
 // The same over all of each channel.
@@ -123,11 +123,11 @@ Results global_average_pool(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"AveragePool", 7, average_pool},
+    {"AveragePool", 1, average_pool},
     {"GlobalAveragePool", 1, global_average_pool},
     {"GlobalMaxPool", 1, global_max_pool},
     {"GlobalLpPool", 1, global_lp_pool},
-    {"LpPool", 2, lp_pool},
+    {"LpPool", 1, lp_pool},
     {"MaxPool", 1, max_pool},
     {"MaxUnpool", 9, max_unpool},
 };

@@ -123,6 +123,13 @@ Results upsample_attributes(Node& n) {
   return resized(n, std::move(w));
 }
 
+Results upsample_sides(Node& n) {
+  Wanted w = old_form(n);
+  n.require(n.rank(0) == 4, "its input must have four dimensions");
+  w.size = sizes_by_scale(n, {1, 1, n.real("height_scale", 1), n.real("width_scale", 1)}, all_axes(n));
+  return resized(n, std::move(w));
+}
+
 Results upsample(Node& n) {
   Wanted w = old_form(n);
   w.size = sizes_by_scale(n, scales_of(n, 1), all_axes(n));
@@ -177,6 +184,7 @@ Results resize(Node& n) {
 constexpr Row kRows[] = {
     {"Resize", 10, upsample},
     {"Resize", 11, resize},
+    {"Upsample", 1, upsample_sides},
     {"Upsample", 7, upsample_attributes},
     {"Upsample", 9, upsample},
 };

@@ -9,6 +9,8 @@ using namespace op;
 
 // The first `count` of the axis in order. Equal elements keep their order, as ONNX wants it.
 Results first_in_order(Node& n, int64_t count, bool largest) {
+  // That they come in order is no mistake where the model does not ask for it.
+  n.without_effect({"sorted"});
   const Expr x = n.input(0);
   const TensorType& t = type_of(x);
   const size_t axis = n.axis(n.integer("axis", -1), t.rank());
@@ -27,7 +29,6 @@ Results first_in_order(Node& n, int64_t count, bool largest) {
 }
 
 Results top_attribute(Node& n) { return first_in_order(n, n.integer("k"), true); }
-// That they come in order is no mistake where the model does not ask for it.
 Results top(Node& n) {
   return first_in_order(n, n.constant_int(1, "number of elements"), n.integer("largest", 1) != 0);
 }
