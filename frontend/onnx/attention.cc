@@ -2,6 +2,7 @@
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/heads.h"
+#include "frontend/onnx/importer.h"
 #include "op/tensor/attributes.h"
 
 namespace relay::frontend {
@@ -22,7 +23,10 @@ Heads read_heads(Node& n) {
   n.require((rank == 3 || rank == 4) && n.rank(kK) == rank && n.rank(kV) == rank,
             "its queries, keys and values must all have 3 or all have 4 dimensions");
   const auto heads = [&](size_t i, const char* attribute, std::string_view what) {
-    return rank == 4 ? n.input(i) : split_heads(n, n.input(i), n.integer(attribute), what);
+    if (rank == 3) return split_heads(n, n.input(i), n.integer(attribute), what);
+    const Dim own = n.tensor(i).dims[1], given(n.integer(attribute, own.is_const() ? own.value() : 1));
+    n.require(!n.attribute(attribute) || own == given, cat("`", attribute, "` contradicts its ", what));
+    return n.input(i);
   };
   Heads h{heads(kQ, "q_num_heads", "queries"), heads(kK, "kv_num_heads", "keys"),
           heads(kV, "kv_num_heads", "values"), rank == 3};
@@ -112,6 +116,41 @@ Results attention(Node& n) {
   return {h.split ? join_heads(n, out.y) : out.y, h.k, h.v, steps[mode]};
 }
 
+// --- FlexAttention -------------------------------------------------------------------------------
+
+// Imports a graph of the node that makes one tensor of another of the same type.
+Expr apply_graph(Node& n, const char* name, Expr x) {
+  Importer& importer = n.importer();
+  const ::onnx::GraphProto& graph = n.graph(name);
+  n.require(graph.input_size() == 1 && graph.output_size() == 1,
+            cat("its graph `", name, "` must have one input and one output"));
+  NameScope scope{{}, &importer.scope()};
+  Operand given;
+  given.expr = x;
+  scope.names.emplace(graph.input(0).name(), std::move(given));
+  std::optional<std::vector<Operand>> results = importer.import_subgraph(graph, scope);
+  if (!results) n.unsupported(cat("its graph `", name, "` cannot be imported"));
+  const Expr y = importer.materialise((*results)[0]);
+  const auto* type = y->type->as<TensorType>();
+  n.require(type && type->dtype == type_of(x).dtype && type->rank() == 4,
+            cat("its graph `", name, "` must keep rank and dtype"));
+  return y;
+}
+
+// Attention with graphs of the model between its steps, all in the dtype of the softmax.
+Results flex_attention(Node& n) {
+  const DType dtype = n.dtype(kQ), wide = softmax_dtype(n).value_or(dtype.bits < 32 ? kFloat32 : dtype);
+  DotProducts a{n.cast(n.input(kQ), wide), n.cast(n.input(kK), wide), n.cast(n.input(kV), wide)};
+  n.require(n.rank(kQ) == 4, "its queries must have 4 dimensions");
+  a.scale = n.attribute("scale") ? n.real("scale", 1) : scale_of_heads(n, 0, n.tensor(kQ).dims[3]);
+  const auto graph = [&](const char* name) -> std::function<Expr(Expr)> {
+    if (!n.attribute(name)) return {};
+    return [&n, name](Expr x) { return apply_graph(n, name, x); };
+  };
+  a.change_scores = graph("score_mod"), a.change_shares = graph("prob_mod");
+  return {n.cast(attend(n, a).y, dtype)};
+}
+
 // --- RotaryEmbedding -----------------------------------------------------------------------------
 
 // The cosines or sines of each step: those of a place, or given for each. (batch, steps, half)
@@ -139,6 +178,10 @@ Results rotary_embedding(Node& n) {
     n.require(dims[2].value() % heads == 0, "its width cannot be divided among its heads");
     x = n.reshape(x, {dims[0], dims[1], Dim(heads), Dim(dims[2].value() / heads)});
   }
+  if (!heads_last) {
+    const int64_t heads = n.integer("num_heads", 0);
+    n.require(heads == 0 || dims[1] == Dim(heads), "its attribute `num_heads` contradicts its input");
+  }
   const int64_t axis = heads_last ? 2 : 1;
   const Expr cosines = n.expand_dims(angles(n, 1), axis), sines = n.expand_dims(angles(n, 2), axis);
   const Dim half = type_of(cosines).dims[3], size = type_of(x).dims[3];
@@ -152,6 +195,7 @@ Results rotary_embedding(Node& n) {
 
 constexpr Row kRows[] = {
     {"Attention", 23, attention},
+    {"ai.onnx.preview.FlexAttention", 1, flex_attention},
     {"RotaryEmbedding", 23, rotary_embedding},
 };
 

@@ -132,9 +132,11 @@ Attended attend(Node& n, const DotProducts& a) {
   }
   out.capped = scores;
   if (a.bias) scores = n.call(kAdd, {scores, a.bias});
+  if (a.change_scores) scores = a.change_scores(scores);
   out.biased = scores;
   const Expr wanted = n.cast(scores, a.softmax.value_or(dtype));
-  const Expr shares = n.cast(n.call(kSoftmax, {wanted}, {{"axis", int64_t{-1}}}), dtype);
+  Expr shares = n.cast(n.call(kSoftmax, {wanted}, {{"axis", int64_t{-1}}}), dtype);
+  if (a.change_shares) shares = a.change_shares(shares);
 
   // Values of a wider dtype are summed in theirs.
   const DType wide = type_of(a.v).dtype.bits > dtype.bits ? type_of(a.v).dtype : dtype;

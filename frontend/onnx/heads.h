@@ -5,6 +5,7 @@
 // they compute is here once. Tensors with heads are (batch, heads, steps, size) everywhere.
 #pragma once
 
+#include <functional>
 #include <limits>
 
 #include "frontend/onnx/node.h"
@@ -50,6 +51,8 @@ struct DotProducts {
   Expr bias = nullptr;                // added to the scores, and broadcast with them
   bool can_hide = true;               // may the bias hide all keys of a query? Its result is 0 then, not NaN
   std::optional<DType> softmax = {};  // computes the softmax in this dtype, not that of the scores
+  // What the model does with the scores before the softmax, and with its result; empty: nothing.
+  std::function<Expr(Expr)> change_scores = {}, change_shares = {};
 };
 struct Attended {
   Expr y;                               // (batch, heads, queries, size of v), of the dtype of q

@@ -71,6 +71,7 @@ Layer read_layer(Node& n) {
             "the widths of its keys and values must be multiples of their number of heads");
   l.key_size = keys / l.shared, l.value_size = values / l.shared;
   n.require(n.tensor(kQuery).dims[2] == Dim(l.heads * l.key_size), "its queries and keys have other sizes");
+  n.integer("chunk_size", 64);  // how fast others compute the same
   l.scale = scale_of_heads(n, n.real("scale", 0), Dim(l.key_size));
   l.steps = steps_of(n, n.tensor(kQuery).dims[1]);
   return l;

@@ -21,8 +21,6 @@ constexpr Reason kReasons[] = {
     {"StringConcat", kText},
     {"StringNormalizer", kText},
     {"StringSplit", kText},
-    {"ai.onnx.preview.FlexAttention",
-     "it is a preview with graphs for scores: export the model with Attention, or without fused attention"},
     {"ai.onnx.preview.training.Gradient",
      "it names tensors of the model to differentiate: export the forward model, and let the exporter write "
      "out the gradient"},
