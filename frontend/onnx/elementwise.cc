@@ -46,15 +46,27 @@ Results power(Node& n) {
 // fmod: the sign of the dividend, as in C; otherwise that of the divisor, as in Python.
 Results modulo(Node& n) {
   const bool truncating = n.integer("fmod", 0) != 0;
-  if (n.dtype(0).is_float() && !truncating) n.invalid("floating-point numbers need the attribute fmod=1");
+  if (n.dtype(0).is_float() && !truncating && n.opset() < 28)
+    n.invalid("before version 28, floating-point numbers need the attribute fmod=1");
   return truncating ? binary<kMod>(n) : binary<kFloorMod>(n);
 }
 
+// A shift by a negative number, or by at least the width, leaves the sign alone. Operators trap
+// there, so that they get another distance.
 Results bit_shift(Node& n) {
   const std::string direction = n.text("direction", "");
-  if (direction == "LEFT") return binary<kLeftShift>(n);
-  if (direction == "RIGHT") return binary<kRightShift>(n);
-  n.invalid(cat("its direction is neither LEFT nor RIGHT"));
+  n.require(direction == "LEFT" || direction == "RIGHT", "its direction is neither LEFT nor RIGHT");
+  const bool left = direction == "LEFT";
+  const Expr x = n.input(0), distance = n.input(1);
+  const DType dtype = n.dtype(0);
+  n.require(dtype.is_int() && n.dtype(1) == dtype, "its inputs must be integers of the same dtype");
+  const auto number = [&](int64_t v) { return n.builder().constant(Tensor::scalar_int(dtype, v)); };
+  const Expr zero = number(0), most = number(dtype.bits - 1);
+  const Expr far = n.call(kLogicalOr, {n.call(kLess, {distance, zero}), n.call(kGreater, {distance, most})});
+  if (!left && dtype.is_signed_int())  // the last shift gives 0 or -1, as all further ones do
+    return {n.call(kRightShift, {x, n.call(kWhere, {far, most, distance})})};
+  const Expr near = n.call(left ? kLeftShift : kRightShift, {x, n.call(kWhere, {far, zero, distance})});
+  return {n.call(kWhere, {far, zero, near})};
 }
 
 Results is_inf(Node& n) {

@@ -144,6 +144,27 @@ Results slice(Node& n) {
                        n.has(4) ? n.constant_ints(4, "steps") : std::vector<int64_t>{});
 }
 
+// Around the ends: what is put before the first element is the last one.
+Expr wrapped(Node& n, Expr x, const std::vector<std::pair<Dim, Dim>>& width) {
+  for (size_t axis = 0; axis < width.size(); ++axis) {
+    const auto [before, after] = width[axis];
+    if (before == Dim(0) && after == Dim(0)) continue;
+    const Dim extent = type_of(x).dims[axis];
+    constexpr int64_t kMost = 1 << 24;
+    if (!extent.is_const() || !before.is_const() || !after.is_const())
+      n.unsupported("mode=wrap needs a known extent and known pads", "fix the dynamic axis with --input-shapes");
+    n.require(extent.value() >= 1, "there is nothing to wrap around");
+    if (extent.value() > kMost || before.value() > kMost || after.value() > kMost)
+      n.unsupported("mode=wrap is not supported for more than 2^24 elements of an axis");
+    std::vector<int64_t> places;
+    for (int64_t i = -before.value(); i < extent.value() + after.value(); ++i)
+      places.push_back((i % extent.value() + extent.value()) % extent.value());
+    x = n.call(kTake, {x, n.ints(places)},
+               {{"axis", static_cast<int64_t>(axis)}, {"mode", std::string("clip")}});
+  }
+  return x;
+}
+
 // `pads`: all that is put before the axes, then all that is put behind them. Negative ones cut off.
 Results pad_by(Node& n, const std::vector<Dim>& pads, std::vector<int64_t> axes, Expr value) {
   Expr x = n.input(0);
@@ -154,8 +175,10 @@ Results pad_by(Node& n, const std::vector<Dim>& pads, std::vector<int64_t> axes,
   }
   n.require(pads.size() == 2 * axes.size(), "its pads have a wrong length");
   const std::string mode = n.text("mode", "constant");
-  if (mode != "constant" && mode != "reflect" && mode != "edge") {
-    n.unsupported(cat("mode `", mode.substr(0, 40), "` is not supported"), "constant, reflect and edge are");
+  const bool wrap = mode == "wrap" && n.opset() >= 19;
+  if (mode != "constant" && mode != "reflect" && mode != "edge" && !wrap) {
+    n.unsupported(cat("mode `", mode.substr(0, 40), "` is not supported in version ", n.opset()),
+                  "constant, reflect and edge are; wrap is from version 19 on");
   }
   std::vector<std::pair<Dim, Dim>> width(rank, {Dim(0), Dim(0)});
   std::vector<Dim> begin, end;
@@ -178,6 +201,7 @@ Results pad_by(Node& n, const std::vector<Dim>& pads, std::vector<int64_t> axes,
   }
   if (!cut.empty()) x = n.call(kStridedSlice, {x}, {{"begin", begin}, {"end", end}, {"axes", cut}});
   if (!any) return {x};
+  if (wrap) return {wrapped(n, x, width)};
   return {n.call(kPad, {x, value}, {{"pad_width", pad_width(n.context(), width)}, {"pad_mode", mode}})};
 }
 
@@ -211,7 +235,16 @@ Results depth_to_space(Node& n) {
 }
 
 Results space_to_depth(Node& n) {
-  return {n.call(kSpaceToDepth, {n.input(0)}, {{"block_size", block_size(n)}})};
+  const int64_t b = block_size(n);
+  const std::string mode = n.text("mode", "DCR");
+  n.require(mode == "DCR" || mode == "CRD", "its attribute `mode` is neither DCR nor CRD");
+  const Expr y = n.call(kSpaceToDepth, {n.input(0)}, {{"block_size", b}});
+  if (mode == "DCR") return {y};
+  // The pixels of a block stand side by side among the channels, not the channels of a pixel.
+  const Dim channels = n.tensor(0).dims[1];
+  const std::vector<Dim> dims = dims_of(y);
+  const Expr blocks = n.reshape(y, {dims[0], Dim(b * b), channels, dims[2], dims[3]});
+  return {n.reshape(n.transpose(blocks, {0, 2, 1, 3, 4}), dims)};
 }
 
 Results reverse_sequence(Node& n) {

@@ -16,11 +16,36 @@ void require_inference(Node& n) {
     n.unsupported("training (is_test=0) is not supported", "set its attribute is_test to 1");
 }
 
+// From version 14 on: the statistics of the batch, and those that are kept, moved towards them.
+Results batch_normalisation_in_training(Node& n) {
+  const DType dtype = n.dtype(0), wide = n.dtype(3).bits > dtype.bits ? n.dtype(3) : dtype;
+  const size_t rank = n.rank(0);
+  n.require(rank >= 2, "its input needs batch and channels");
+  std::vector<int64_t> axes(rank - 1);
+  std::iota(axes.begin(), axes.end(), 1);
+  axes[0] = 0;
+  const Expr x = n.cast(n.input(0), wide);
+  const double momentum = n.real("momentum", 0.9f);
+  const Expr mean = n.call(kMean, {x}, {{"axis", axes}, {"keepdims", true}});
+  const Expr centred = n.call(kSubtract, {x, mean});
+  const Expr variance =
+      n.call(kMean, {n.call(kMultiply, {centred, centred})}, {{"axis", axes}, {"keepdims", true}});
+  const auto flat = [&](Expr e) { return n.squeeze(e, axes); };
+  const std::vector<Expr> args{x, n.cast(n.input(1), wide), n.cast(n.input(2), wide), flat(mean),
+                               flat(variance)};
+  const Expr all = n.call(kBatchNorm, args, {{"axis", int64_t{1}}, {"epsilon", n.real("epsilon", 1e-5f)}});
+  const auto moved = [&](size_t i, Expr now) {
+    return n.cast(n.call(kAdd, {n.call(kMultiply, {n.cast(n.input(i), wide), n.scalar(wide, momentum)}),
+                                n.call(kMultiply, {now, n.scalar(wide, 1 - momentum)})}),
+                  n.dtype(i));
+  };
+  return {n.cast(n.proj(all, 0), dtype), moved(3, args[3]), moved(4, args[4])};
+}
+
 Results batch_normalisation(Node& n) {
   require_inference(n);
+  if (n.integer("training_mode", 0) != 0) return batch_normalisation_in_training(n);
   n.without_effect({"momentum"});
-  if (n.integer("training_mode", 0) != 0)
-    n.unsupported("training is not supported", "export the model for inference");
   for (size_t i = 1; i < n.outputs(); ++i) {
     if (n.wants(i)) n.unsupported("results of training are not supported", "export the model for inference");
   }

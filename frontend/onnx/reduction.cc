@@ -44,7 +44,11 @@ constexpr int64_t kSumSince = 13, kOthersSince = 18;
 template <const OpDef& op, int64_t since>
 Results reduce(Node& n) {
   const Axes axes = axes_of(n, since);
-  return {axes.nothing ? n.input(0) : n.call(op, {n.input(0)}, axes.attrs())};
+  if (axes.nothing) return {n.input(0)};
+  // False is below true: from version 20 on, the extremes of booleans are asked for too.
+  if (n.dtype(0).is_bool() && n.opset() >= 20)
+    return {n.cast(n.call(op, {n.cast(n.input(0), kUInt8)}, axes.attrs()), kBool)};
+  return {n.call(op, {n.input(0)}, axes.attrs())};
 }
 
 template <int64_t since>
