@@ -98,11 +98,18 @@ std::optional<DType> softmax_dtype(Node& n) {
   return dtype;
 }
 
+// 0 for that of the size of the heads.
+double scale_of(Node& n) {
+  const double given = n.real("scale", 0);
+  n.require(given != 0 || !n.attribute("scale"), "its attribute `scale` is 0");
+  return given;
+}
+
 Results attention(Node& n) {
   const Heads h = read_heads(n);
   const Dim queries = type_of(h.q).dims[2], keys = type_of(h.k).dims[2];
   DotProducts a{h.q, h.k, h.v};
-  a.scale = n.attribute("scale") ? n.real("scale", 1) : scale_of_heads(n, 0, type_of(h.q).dims[3]);
+  a.scale = scale_of(n);
   a.softcap = n.real("softcap", 0);
   n.require(a.softcap >= 0, "its attribute `softcap` is negative");
   a.bias = bias(n, queries, keys, type_of(h.q).dtype);
@@ -142,7 +149,7 @@ Results flex_attention(Node& n) {
   const DType dtype = n.dtype(kQ), wide = softmax_dtype(n).value_or(dtype.bits < 32 ? kFloat32 : dtype);
   DotProducts a{n.cast(n.input(kQ), wide), n.cast(n.input(kK), wide), n.cast(n.input(kV), wide)};
   n.require(n.rank(kQ) == 4, "its queries must have 4 dimensions");
-  a.scale = n.attribute("scale") ? n.real("scale", 1) : scale_of_heads(n, 0, n.tensor(kQ).dims[3]);
+  a.scale = scale_of(n);
   const auto graph = [&](const char* name) -> std::function<Expr(Expr)> {
     if (!n.attribute(name)) return {};
     return [&n, name](Expr x) { return apply_graph(n, name, x); };
@@ -173,22 +180,27 @@ Results rotary_embedding(Node& n) {
   if (heads_last) {
     const int64_t heads = n.integer("num_heads");
     n.require(heads > 0 && heads < (int64_t{1} << 31), "its attribute `num_heads` is out of range");
-    if (!dims[2].is_const())
-      n.unsupported("the width of its input must be known", "fix the dynamic axis with --input-shapes");
-    n.require(dims[2].value() % heads == 0, "its width cannot be divided among its heads");
-    x = n.reshape(x, {dims[0], dims[1], Dim(heads), Dim(dims[2].value() / heads)});
+    n.require(!dims[2].is_const() || dims[2].value() % heads == 0,
+              "its width cannot be divided among its heads");
+    x = n.reshape(x, {dims[0], dims[1], Dim(heads), floor_div(dims[2], Dim(heads))});
   }
   if (!heads_last) {
     const int64_t heads = n.integer("num_heads", 0);
     n.require(heads == 0 || dims[1] == Dim(heads), "its attribute `num_heads` contradicts its input");
   }
   const int64_t axis = heads_last ? 2 : 1;
-  const Expr cosines = n.expand_dims(angles(n, 1), axis), sines = n.expand_dims(angles(n, 2), axis);
-  const Dim half = type_of(cosines).dims[3], size = type_of(x).dims[3];
   const int64_t turned = n.integer("rotary_embedding_dim", 0);
-  const Dim wanted = turned > 0 ? Dim(turned) : size;
-  n.require(half * Dim(2) == wanted,
-            cat("its caches have ", show(half), " angles for ", show(wanted), " elements"));
+  n.require(turned >= 0 && turned % 2 == 0, "its attribute `rotary_embedding_dim` must be even");
+  const Dim wanted = turned > 0 ? Dim(turned) : type_of(x).dims[3];
+  const auto table = [&](size_t i) {
+    Expr e = angles(n, i);
+    std::vector<Dim> shape = dims_of(e);
+    n.require(!shape[2].is_const() || !wanted.is_const() || shape[2] * Dim(2) == wanted,
+              cat("its caches have ", show(shape[2]), " angles for ", show(wanted), " elements"));
+    if (turned > 0) shape[2] = Dim(turned / 2);
+    return n.expand_dims(n.reshape(e, shape), axis);
+  };
+  const Expr cosines = table(1), sines = table(2);
   const Expr y = rotate(n, x, cosines, sines, n.integer("interleaved", 0) != 0);
   return {heads_last ? n.reshape(y, dims) : y};
 }

@@ -92,7 +92,8 @@ std::vector<int64_t> edges(Node& n, int64_t filters, int64_t length) {
   return out;
 }
 
-// (spectrum, filters): each filter rises from 0 at its left edge to 1 at its centre, and falls to 0.
+// (spectrum, filters): each filter rises from 0 at its left edge to 1 at its
+// centre, and falls to 0.
 Results mel_weight_matrix(Node& n) {
   const int64_t filters = count_at(n, 0, "number of bands"),
                 length = count_at(n, 1, "length of the transform");

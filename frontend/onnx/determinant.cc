@@ -18,8 +18,8 @@ struct Elimination {
   Expr choose(Expr condition, Expr yes, Expr no) { return n.call(kWhere, {condition, yes, no}); }
   Expr multiply(Expr a, Expr b) { return n.call(kMultiply, {a, b}); }
 
-  // Takes the row with the largest element of the first column, its pivot, out of (batch, m, m). What
-  // is left has the determinant of m divided by the pivot, and one row and one column less.
+  // Takes the row with the largest element of the first column, its pivot, out of (batch, m, m).
+  // What is left has the determinant of m divided by the pivot, and one row and one column less.
   Expr step(Expr& m, int64_t rows) {
     const Expr column = n.squeeze(n.slice(m, 2, 0, 1), {2});  // (batch, rows)
     const Expr found =

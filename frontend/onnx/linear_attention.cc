@@ -1,5 +1,5 @@
-// LinearAttention and CausalConvWithState: layers that carry a state from step to step, as recurrent
-// ones do, in the place of attention.
+// LinearAttention and CausalConvWithState: layers that carry a state from step to step, as
+// recurrent ones do, in the place of attention.
 #include "base/cat.h"
 #include "frontend/onnx/heads.h"
 #include "frontend/onnx/importer.h"

@@ -84,8 +84,8 @@ Vectoriser read(Node& n) {
   return v;
 }
 
-// How often each n-gram is in each row when its items are `step` apart: (rows, n-grams); null where the
-// rows are too short.
+// How often each n-gram is in each row when its items are `step` apart: (rows, n-grams); null where
+// the rows are too short.
 Expr counts(Node& n, Expr x, const Grams& g, int64_t step, int64_t extent) {
   const int64_t starts = extent - step * (g.length - 1);
   if (starts <= 0) return nullptr;

@@ -47,7 +47,8 @@ Results center_crop_pad(Node& n) {
     around[axis] = {front, missing - front};
   }
   if (!cut.empty()) x = n.call(kStridedSlice, {x}, {{"begin", begin}, {"end", end}, {"axes", cut}});
-  // Where only a run tells which of both it is, the type says so in many words: `to` says it in one.
+  // Where only a run tells which of both it is, the type says so in many words:
+  // `to` says it in one.
   return {n.reshape(zero_padded(n.builder(), x, around), to)};
 }
 

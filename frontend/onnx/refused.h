@@ -6,8 +6,8 @@
 
 namespace relay::frontend {
 
-// Why an operator of this full name (node.h) is not imported, and what to do. Nothing if there is no
-// more to say than that it is not there.
+// Why an operator of this full name (node.h) is not imported, and what to do. Nothing if there is
+// no more to say than that it is not there.
 std::optional<std::string_view> reason_to_refuse(std::string_view name);
 
 }  // namespace relay::frontend

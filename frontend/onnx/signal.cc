@@ -35,8 +35,8 @@ struct Complex {
   Expr re, im;
 };
 
-// All `length` elements of a spectrum of which the first half is known: the others are the conjugates
-// of those, in turn.
+// All `length` elements of a spectrum of which the first half is known: the others are the
+// conjugates of those, in turn.
 Complex whole_spectrum(Node& n, Complex half, Dim length) {
   const auto axis = static_cast<int64_t>(type_of(half.re).rank()) - 1;
   const auto mirrored = [&](Expr e) {
