@@ -193,11 +193,11 @@ Results deformable_convolution(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Conv", 1, convolution},
-    {"ConvInteger", 10, convolution_of_integers},
-    {"ConvTranspose", 1, transposed_convolution},
-    {"DeformConv", 19, deformable_convolution},
-    {"QLinearConv", 10, quantised_convolution},
+    {"Conv", 1, convolution, "more than 3 spatial axes, negative pads"},
+    {"ConvInteger", 10, convolution_of_integers, "more than 3 spatial axes, negative pads"},
+    {"ConvTranspose", 1, transposed_convolution, "more than 3 spatial axes, an output_shape beyond what the window reaches"},
+    {"DeformConv", 19, deformable_convolution, "masks, other than 2 spatial axes"},
+    {"QLinearConv", 10, quantised_convolution, "3 spatial axes"},
     {"com.microsoft.QLinearConv", 1, quantised_convolution},
 };
 

@@ -143,7 +143,7 @@ constexpr Row kRows[] = {
     {"Cos", 7, unary<kCos>},
     {"Cosh", 9, unary<kCosh>},
     {"Div", 7, binary<kDivide>},
-    {"Equal", 7, binary<kEqual>},
+    {"Equal", 7, binary<kEqual>, "strings"},
     {"Erf", 9, unary<kErf>},
     {"Exp", 1, unary<kExp>},
     {"Floor", 1, unary<kFloor>},

@@ -209,7 +209,8 @@ Known gather(Node& n, const Inputs& in) {
   return out;
 }
 
-Known concat(Node&, const Inputs& in) {
+Known concat(Node& n, const Inputs& in) {
+  n.without_effect({"axis"});  // there is only one
   IndexTensor out{in[0].dtype, {0}, {}};
   for (const IndexTensor& t : in) {
     if (t.shape.size() != 1 || t.dtype != out.dtype) return std::nullopt;
@@ -302,6 +303,8 @@ Known range(Node&, const Inputs& in) {
 
 Known product(Node& n, const Inputs& in) {
   if (in[0].shape.size() != 1 || n.integer("keepdims", 1) != 0 || in[0].dtype != kInt64) return std::nullopt;
+  n.without_effect({"axes"});  // there is only one
+  if (n.integer("noop_with_empty_axes", 0) != 0) return std::nullopt;
   Dim all = 1;
   for (Dim d : in[0].elements) all = all * d;
   return IndexTensor{in[0].dtype, {}, {all}};

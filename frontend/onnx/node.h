@@ -119,11 +119,12 @@ std::vector<Dim> dims_of(Expr e);
 using Results = std::vector<Expr>;
 
 // One row of the table of operators: how a node of this full name is converted, from this version
-// of the operator set on.
+// of the operator set on, and which forms it refuses.
 struct Row {
   std::string_view name;
   int64_t since;
   Results (*convert)(Node& node);
+  std::string_view refuses = {};
 };
 
 // The families, each in a file of its own.

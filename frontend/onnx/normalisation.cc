@@ -97,6 +97,7 @@ Results layer_normalisation(Node& n) {
   const size_t first = n.axis(n.integer("axis", -1), t.rank());
   const double epsilon = n.real("epsilon", 1e-5f);
   n.require(n.has(1), "its scale is missing");
+  n.without_effect({"stash_type"});  // at most, one operator is more precise
   if (!n.wants(1) && !n.wants(2) && first + 1 == t.rank() && n.has(2) && n.rank(1) == 1 && n.rank(2) == 1) {
     return {n.call(kLayerNorm, {x, n.input(1), n.input(2)}, {{"axis", int64_t{-1}}, {"epsilon", epsilon}})};
   }
@@ -205,11 +206,11 @@ Results dropout(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"BatchNormalization", 1, batch_normalisation},
-    {"Dropout", 1, dropout},
+    {"BatchNormalization", 1, batch_normalisation, "training before version 14"},
+    {"Dropout", 1, dropout, "training"},
     {"GroupNormalization", 18, group_normalisation},
     {"InstanceNormalization", 1, instance_normalisation},
-    {"LRN", 1, local_response_normalisation},
+    {"LRN", 1, local_response_normalisation, "an even size"},
     {"LayerNormalization", 17, layer_normalisation},
     {"LpNormalization", 1, lp_normalisation},
     {"MeanVarianceNormalization", 9, mean_variance_normalisation},

@@ -219,12 +219,12 @@ Results global_average_pool(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"AveragePool", 1, average_pool},
+    {"AveragePool", 1, average_pool, "more than 3 spatial axes, negative pads"},
     {"GlobalAveragePool", 1, global_average_pool},
     {"GlobalMaxPool", 1, global_max_pool},
     {"GlobalLpPool", 1, global_lp_pool},
-    {"LpPool", 1, lp_pool},
-    {"MaxPool", 1, max_pool},
+    {"LpPool", 1, lp_pool, "more than 3 spatial axes, negative pads"},
+    {"MaxPool", 1, max_pool, "more than 3 spatial axes, negative pads"},
     {"MaxUnpool", 9, max_unpool},
 };
 

@@ -61,6 +61,7 @@ DynamicallyQuantised quantised_dynamically(Node& n, Expr x) {
 namespace {
 
 int64_t axis_of(Node& n, Expr scale) {
+  if (n.integer("block_size", 0) != 0) n.unsupported("quantisation in blocks is not supported");
   const int64_t axis = n.integer("axis", 1);
   if (type_of(scale).rank() == 0) return -1;
   return static_cast<int64_t>(n.axis(axis, n.rank(0)));
@@ -72,35 +73,23 @@ void require_small_integer(Node& n, DType dtype) {
                 "int8, uint8, int16 and uint16 are");
 }
 
-// The dtype that an attribute names, or `otherwise` where it is 0 or absent.
-DType named_dtype(Node& n, std::string_view attribute, DType otherwise) {
-  const auto code = static_cast<int32_t>(n.integer(attribute, 0));
-  if (code == 0) return otherwise;
-  const std::optional<DType> dtype = data::dtype_of_onnx(code);
-  if (!dtype) n.unsupported(cat("its ", attribute, " ", data::onnx_dtype_name(code), " is not supported"));
-  return *dtype;
-}
-
 Results quantize_linear(Node& n) {
-  const DType dtype = named_dtype(n, "output_dtype", n.has(2) ? n.dtype(2) : kUInt8);
-  n.require(!n.has(2) || n.dtype(2) == dtype, "its output_dtype is not the dtype of its zero point");
+  DType dtype = kUInt8;
+  if (n.has(2)) {
+    dtype = n.dtype(2);
+  } else if (const int64_t code = n.integer("output_dtype", 0); code != 0) {
+    dtype = data::dtype_of_onnx(static_cast<int32_t>(code)).value_or(kFloat32);
+  }
   require_small_integer(n, dtype);
-  const DType precision = named_dtype(n, "precision", n.dtype(1));
-  n.require(precision.is_float(), "its attribute `precision` names no float");
-  if (n.integer("block_size", 0) != 0) return {quantised_in_blocks(n, dtype, precision)};
-  const Expr scale = n.cast(parameter_at(n, 1), precision);
-  const Expr x = n.cast(n.input(0), precision);
+  const Expr scale = parameter_at(n, 1);
+  const Expr x = n.cast(n.input(0), type_of(scale).dtype);
   return {n.call(kQnnQuantize, {x, scale, zero_point_at(n, 2, scale)},
                  {{"axis", axis_of(n, scale)}, {"out_dtype", dtype}})};
 }
 
 Results dequantize_linear(Node& n) {
   require_small_integer(n, n.dtype(0));
-  const DType dtype = named_dtype(n, "output_dtype", n.dtype(1));
-  n.require(dtype.is_float(), "its attribute `output_dtype` names no float");
-  if (n.integer("block_size", 0) != 0) return {dequantised_in_blocks(n, dtype)};
-  // The product is computed in the dtype of the result.
-  const Expr scale = n.cast(parameter_at(n, 1), dtype);
+  const Expr scale = parameter_at(n, 1);
   return {n.call(kQnnDequantize, {n.input(0), scale, zero_point_at(n, 2, scale)},
                  {{"axis", axis_of(n, scale)}, {"out_dtype", type_of(scale).dtype}})};
 }

@@ -34,7 +34,8 @@ Axes axes_of(Node& n, int64_t since) {
   }
   const size_t rank = n.rank(0);
   for (int64_t& axis : list) axis = static_cast<int64_t>(n.axis(axis, rank));
-  out.nothing = list.empty() && n.opset() >= since && n.integer("noop_with_empty_axes", 0) != 0;
+  const bool noop = n.integer("noop_with_empty_axes", 0) != 0;
+  out.nothing = list.empty() && n.opset() >= since && noop;
   if (!list.empty()) out.list = list;
   return out;
 }

@@ -272,7 +272,7 @@ Results resize(Node& n) {
 
 constexpr Row kRows[] = {
     {"Resize", 10, upsample},
-    {"Resize", 11, resize},
+    {"Resize", 11, resize, "open axes with antialias, a fractional scale or half_pixel_symmetric"},
     {"Upsample", 1, upsample_sides},
     {"Upsample", 7, upsample_attributes},
     {"Upsample", 9, upsample},

@@ -264,7 +264,7 @@ Results eye_like(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Constant", 1, constant},   {"ConstantOfShape", 9, constant_of_shape},
+    {"Constant", 1, constant, "strings, sparse tensors"},   {"ConstantOfShape", 9, constant_of_shape},
     {"Expand", 8, expand},       {"EyeLike", 9, eye_like},
     {"Flatten", 1, flatten},     {"Identity", 1, identity},
     {"Range", 11, range},        {"Reshape", 5, reshape},

@@ -70,7 +70,7 @@ Results compress(Node& n) {
 
 constexpr Row kRows[] = {
     {"Compress", 9, compress}, {"NonZero", 9, non_zero}, {"TopK", 1, top_attribute},
-    {"TopK", 10, top},         {"Unique", 11, unique},
+    {"TopK", 10, top},         {"Unique", 11, unique, "an axis of more than one dimension"},
 };
 
 }  // namespace

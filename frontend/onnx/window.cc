@@ -70,6 +70,12 @@ Window read_window(Node& n, size_t rank, std::vector<int64_t> kernel) {
   } else if (form != "SAME_UPPER" && form != "SAME_LOWER") {
     n.invalid("its attribute `auto_pad` is none of NOTSET, VALID, SAME_UPPER and SAME_LOWER");
   }
+  if (form != "NOTSET" && !form.empty()) {
+    // Some exporters write zeros beside it.
+    const std::vector<int64_t> pads = n.integers("pads");
+    if (std::any_of(pads.begin(), pads.end(), [](int64_t p) { return p != 0; }))
+      n.invalid("its attributes `auto_pad` and `pads` contradict each other");
+  }
   return w;
 }
 
