@@ -34,7 +34,7 @@ Results bit_cast(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"BitCast", 26, bit_cast},
+    {"BitCast", 26, bit_cast, "floating-point numbers that are no constants"},
 };
 
 }  // namespace
