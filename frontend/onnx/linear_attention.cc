@@ -173,8 +173,8 @@ Results causal_convolution(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"CausalConvWithState", 27, causal_convolution},
-    {"LinearAttention", 27, linear_attention},
+    {"CausalConvWithState", 27, causal_convolution, "weights of open extents"},
+    {"LinearAttention", 27, linear_attention, "sequences of open length"},
 };
 
 }  // namespace
