@@ -40,13 +40,10 @@ struct ImportOptions {
   std::function<void(Interface interface)> tells_interface = {};
   size_t nodes = 1'000'000;  // in all graphs of the model
   size_t graph_depth = 32;   // of graphs within nodes
-  // Steps of recurrent layers, each of which becomes a dozen expressions: of one layer, and
-  // of all together.
+  // Steps of recurrent layers that are written out, each of which becomes a dozen expressions: of one
+  // layer, and of all together. Layers with more are loops.
   int64_t unrolled_steps = 4096;
   int64_t all_unrolled_steps = 32768;
-  // Nodes that are converted more than once: on each way after an `If` whose branches give other types,
-  // and in the bodies of loops until the types of their states are known.
-  int64_t repeated_nodes = 100'000;
 };
 
 // Why an import failed: what the diagnostics amount to.

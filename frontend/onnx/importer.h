@@ -108,6 +108,7 @@ class Importer {
   // What follows the node that is converted has to be converted on both ways.
   void divide(std::unique_ptr<Fork> fork) { fork_ = std::move(fork); }
   static constexpr size_t kMostPaths = 64;  // through one graph at once
+  static constexpr int64_t kMostRepeatedNodes = 100'000;  // that are converted while `Again` is in scope
 
   // While in scope, a branch is imported of a node that chooses when the model runs.
   class Choice {
@@ -126,7 +127,7 @@ class Importer {
     Operand& condition_;
   };
 
-  // Counts steps of recurrent layers; false if there are more than the limit.
+  // Counts steps of recurrent layers; false if there are more than are written out.
   bool unroll(int64_t steps) { return (unrolled_steps_ += steps) <= options_.all_unrolled_steps; }
 
   // Does any node or output of the model use a value of this name? Looks at all of them.

@@ -159,7 +159,9 @@ Expr LoopBuilder::assemble() {
   const Expr branch = b_.with_type(b_.if_(test, again, pack(done)), result);
   const Expr fn = b_.with_type(b_.fn(params, branch, result), function);
   // The function is bound where the loop stands; what follows uses the value of the whole.
-  return b_.let(step, fn, b_.call(step, first, {}, result));
+  Expr whole = b_.let(step, fn, b_.call(step, first, {}, result));
+  for (size_t i = form_.held.size(); i-- > 0;) whole = b_.let(form_.held[i].first, form_.held[i].second, whole);
+  return whole;
 }
 
 std::optional<std::vector<Expr>> LoopBuilder::make() {
@@ -191,6 +193,30 @@ std::optional<std::vector<Expr>> LoopBuilder::make() {
 }  // namespace
 
 std::optional<std::vector<Expr>> make_loop(Node& n, const LoopForm& form) { return LoopBuilder(n, form).make(); }
+
+Expr LoopForm::hold(Node& n, Expr value) {
+  if (value->as<Var>() || value->as<Constant>()) return value;
+  held.emplace_back(n.builder().var(cat(identifier(name), "_held"), value->type), value);
+  return held.back().first;
+}
+
+NameScope held_scope(Node& n, const ::onnx::GraphProto& body, LoopForm& form) {
+  NameScope out{{}, &n.importer().scope()};
+  std::vector<std::string> names;
+  for (const ::onnx::NodeProto& node : body.node()) {
+    for_each_use(node, [&](const std::string& name) { names.push_back(name); });
+  }
+  for (const std::string& name : names) {
+    Operand* from = out.outer->find(name);
+    // What is closed may be known only as it is.
+    if (!from || from->failed || from->closed || !from->expr || !from->expr->type || out.names.contains(name))
+      continue;
+    Operand inside = *from;
+    inside.expr = form.hold(n, from->expr);
+    out.names.emplace(name, std::move(inside));
+  }
+  return out;
+}
 
 Expr element(Node& n, Expr e, Expr i, int64_t axis) { return n.call(kTake, {e, i}, {{"axis", axis}}); }
 
@@ -249,7 +275,7 @@ std::optional<std::vector<Operand>> convert_loop(Node& n) {
   if (n.has(0)) {
     const DType dtype = n.dtype(0);
     n.require(dtype == kInt64 && n.rank(0) <= 1, "its number of steps must be one int64");
-    form.trips = n.reshape(n.input(0), {});
+    form.trips = form.hold(n, n.reshape(n.input(0), {}));
     form.count = count_of(n);
   }
   if (n.has(1)) {
@@ -257,8 +283,9 @@ std::optional<std::vector<Operand>> convert_loop(Node& n) {
     if (!is_true(importer, n.operand(1))) form.go = go;
   }
   for (size_t i = 0; i < states; ++i) form.states.push_back(importer.materialise(n.operand(i + 2)));
+  NameScope around = held_scope(n, body, form);
   form.body = [&](Expr i, const std::vector<Expr>& now) -> std::optional<LoopStep> {
-    NameScope scope{{}, &importer.scope()};
+    NameScope scope{{}, &around};
     const auto define = [&](int at, Operand value) { scope.names.emplace(body.input(at).name(), std::move(value)); };
     Operand number;
     number.expr = as_declared(n, body.input(0), i);

@@ -12,24 +12,6 @@
 namespace relay::frontend {
 namespace {
 
-// The names that a node reads, also within its graphs; a few more where a graph hides a name.
-void for_each_use(const ::onnx::NodeProto& node, const auto& use) {
-  std::vector<const ::onnx::NodeProto*> pending{&node};
-  const auto enter = [&](const ::onnx::GraphProto& g) {
-    for (const ::onnx::ValueInfoProto& o : g.output()) use(o.name());
-    for (const ::onnx::NodeProto& n : g.node()) pending.push_back(&n);
-  };
-  while (!pending.empty()) {
-    const ::onnx::NodeProto& n = *pending.back();
-    pending.pop_back();
-    for (const std::string& name : n.input()) use(name);
-    for (const ::onnx::AttributeProto& a : n.attribute()) {
-      if (a.has_g()) enter(a.g());
-      for (const ::onnx::GraphProto& g : a.graphs()) enter(g);
-    }
-  }
-}
-
 // A type that values of both types have; null if there is none.
 Type common_type(Context& context, Type a, Type b) {
   if (a == b) return a;
@@ -60,6 +42,23 @@ std::optional<IndexTensor> common_index(const Operand& yes, const Bindings& in_y
 size_t ends(const Path& path) { return path.fork ? ends(path.fork->yes) + ends(path.fork->no) : 1; }
 
 }  // namespace
+
+void for_each_use(const ::onnx::NodeProto& node, const std::function<void(const std::string& name)>& use) {
+  std::vector<const ::onnx::NodeProto*> pending{&node};
+  const auto enter = [&](const ::onnx::GraphProto& g) {
+    for (const ::onnx::ValueInfoProto& o : g.output()) use(o.name());
+    for (const ::onnx::NodeProto& n : g.node()) pending.push_back(&n);
+  };
+  while (!pending.empty()) {
+    const ::onnx::NodeProto& n = *pending.back();
+    pending.pop_back();
+    for (const std::string& name : n.input()) use(name);
+    for (const ::onnx::AttributeProto& a : n.attribute()) {
+      if (a.has_g()) enter(a.g());
+      for (const ::onnx::GraphProto& g : a.graphs()) enter(g);
+    }
+  }
+}
 
 // --- Joining -------------------------------------------------------------------------------------
 
@@ -106,14 +105,14 @@ void Importer::report_apart(const Fork& fork) {
                no = type_of(context(), *inner->no.scope->find(name));
     if (common_type(context(), yes, no)) continue;
     Operand condition = inner->condition;
-    const Choice choice(*this, *inner->node, condition);
+    const std::string remedy = Choice(*this, *inner->node, condition).remedy();
     const auto& results = inner->node->output();
     const bool own = std::find(results.begin(), results.end(), name) != results.end();
     report(*inner->node,
            {"unsupported-operator-form",
             cat("its branches give ", own ? "" : cat("`", printable(name), "` the types "), show(yes, 80), " and ",
                 show(no, 80), ", and which one is not known"),
-            choice.remedy()});
+            remedy});
     return;
   }
 }
@@ -132,8 +131,8 @@ bool GraphWalk::run() {
 }
 
 void GraphWalk::convert(Path& path, const ::onnx::NodeProto& node) {
-  if (importer_.repeating_ > 0 && ++importer_.repeated_nodes_ > importer_.options_.repeated_nodes) {
-    refuse(node, cat("more than ", importer_.options_.repeated_nodes, " nodes"));
+  if (importer_.repeating_ > 0 && ++importer_.repeated_nodes_ > Importer::kMostRepeatedNodes) {
+    refuse(node, cat("more than ", Importer::kMostRepeatedNodes, " nodes"));
     return;
   }
   const Importer::Inside inside(importer_, *path.scope, *path.bindings);

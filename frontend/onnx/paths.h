@@ -11,6 +11,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -52,6 +53,10 @@ struct Path {
   NameScope own_scope;
   Bindings own_bindings;
 };
+
+// Calls `use` with the names that a node reads, also within its graphs; with a few more where a graph hides
+// a name.
+void for_each_use(const ::onnx::NodeProto& node, const std::function<void(const std::string& name)>& use);
 
 struct Fork {
   Fork(const ::onnx::NodeProto& node, Operand condition, Expr test, NameScope& outer)

@@ -143,7 +143,12 @@ RecurrentLayer::Outcome RecurrentLayer::looped(int64_t d, const Direction& direc
                                                const Step& step) {
   LoopForm form;
   form.name = n.proto().name();
-  form.trips = extent(n, direction.projected, 0);
+  // Products with all inputs, and parts of weights, are computed once.
+  Direction once;
+  once.projected = form.hold(n, direction.projected);
+  once.recurrent = form.hold(n, direction.recurrent);
+  if (direction.recurrent_bias) once.recurrent_bias = form.hold(n, direction.recurrent_bias);
+  form.trips = form.hold(n, extent(n, once.projected, 0));
   form.count = steps;
   form.states = std::move(states);
   form.backwards = {goes_back(d)};
@@ -155,7 +160,7 @@ RecurrentLayer::Outcome RecurrentLayer::looped(int64_t d, const Direction& direc
     }
     LoopStep out;
     out.states = now;
-    const Expr output = one_step(d, direction, element(n, direction.projected, t, 0), t, out.states, step);
+    const Expr output = one_step(d, once, element(n, once.projected, t, 0), t, out.states, step);
     if (n.wants(0)) out.rows = {output};
     return out;
   };

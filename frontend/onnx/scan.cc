@@ -92,12 +92,15 @@ std::vector<Expr> Scan::inputs_of_one_extent(size_t first, const std::vector<siz
 std::optional<std::vector<Expr>> Scan::scan(const Scanned& s, const std::string& name) {
   LoopForm form;
   form.name = name;
-  form.trips = s.trips;
+  form.trips = form.hold(n_, s.trips);
   form.count = s.count;
   form.states = s.states;
   form.backwards = s.output_backwards;
+  std::vector<Expr> inputs;
+  for (Expr e : s.inputs) inputs.push_back(form.hold(n_, e));
+  NameScope around = held_scope(n_, body_, form);
   form.body = [&](Expr i, const std::vector<Expr>& now) -> std::optional<LoopStep> {
-    NameScope scope{{}, &importer_.scope()};
+    NameScope scope{{}, &around};
     const auto define = [&](size_t at, Expr e) {
       Operand value;
       value.expr = e;
@@ -108,9 +111,9 @@ std::optional<std::vector<Expr>> Scan::scan(const Scanned& s, const std::string&
     for (size_t k = 0; k < scanned_; ++k) {
       if (s.input_backwards[k] && !back) {
         const Expr one = n_.builder().constant(Tensor::scalar_int(kInt64, 1));
-        back = n_.call(kSubtract, {n_.call(kSubtract, {s.trips, one}), i});
+        back = n_.call(kSubtract, {n_.call(kSubtract, {form.trips, one}), i});
       }
-      define(states_ + k, element(n_, s.inputs[k], s.input_backwards[k] ? back : i, s.axes[k]));
+      define(states_ + k, element(n_, inputs[k], s.input_backwards[k] ? back : i, s.axes[k]));
     }
     std::optional<std::vector<Operand>> results = importer_.import_subgraph(body_, scope);
     if (!results) return std::nullopt;
@@ -201,6 +204,10 @@ std::optional<std::vector<Expr>> Scan::convert_batch() {
   form.name = n_.proto().name();
   form.trips = extent(n_, all.inputs[0], 0);
   form.count = batch;
+  if (lengths) lengths = form.hold(n_, lengths);
+  for (std::vector<Expr>* part : {&all.states, &all.inputs}) {
+    for (Expr& e : *part) e = form.hold(n_, e);
+  }
   form.body = [&](Expr b, const std::vector<Expr>&) -> std::optional<LoopStep> {
     std::optional<std::vector<Expr>> rows = row(all, lengths, count, b);
     if (!rows) return std::nullopt;
