@@ -50,6 +50,13 @@ TEST(Attention, PadsAMaskOfAnExternalCache) {
   m.input("mask", {3, 4}, kBoolCode).input("lengths", {2}, kInt64Code);
   m.node("Attention", {"q", "k", "v", "mask", "", "", "lengths"}, {"y"}).attr("is_causal", 1).output("y");
   expect_type(m, "Tensor[(2, 4, 3, 8), float32]");
+  m.graph->mutable_input(3)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(1)
+      ->set_dim_value(1);
+  expect_refused(m, ImportFailure::kUnsupported, "its mask has one key");
 }
 
 TEST(Attention, RefusesWhatContradictsItself) {
