@@ -97,7 +97,8 @@ struct Parts {
   }
 };
 
-// One step: changes the state and returns what is read of it, (matrices, heads / shared, size of values).
+// One step: changes the state and returns what is read of it, (matrices, heads / shared,
+// size of values).
 Expr step(Layer& l, const Parts& now, Expr& state) {
   const auto column = [&](Expr e) { return l.n.transpose(e, {0, 2, 1}); };
   if (now.decay) state = l.call(kMultiply, state, column(now.decay));

@@ -235,7 +235,7 @@ TEST(Findings, LinearAttentionOfOpenLengthIsThatOfAKnownOne) {
   }
 }
 
-// The first query sees no key, so that it gets 0 and not NaN; the second one sees the first key alone.
+// The first query sees no key, so that it gets 0 and not NaN. The second one sees the first key.
 TEST(Findings, AQueryThatSeesNoKeyGetsZero) {
   TestModel model(23);
   model.input("q", {1, 1, "s", 1})
