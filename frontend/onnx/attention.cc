@@ -59,14 +59,16 @@ Expr mask_by_place(Node& n, Dim queries, Dim keys) {
   return window_mask(n, queries, keys, window);
 }
 
-// The mask at the input for as many keys: where it has fewer, it hides the others. One extent of 1
-// is broadcast where version 23 says nothing else.
+// The mask at the input for as many keys: where it has fewer, it hides the others.
 Expr mask_for(Node& n, Dim keys) {
   const Expr mask = n.input(kMask);
   const TensorType& t = type_of(mask);
   n.require(t.rank() >= 1 && t.rank() <= 4, "its mask must have one to four dimensions");
   const Dim have = t.dims[t.rank() - 1];
-  if (have == keys || have == Dim(1)) return mask;
+  if (have == keys || (have == Dim(1) && n.opset() < 24)) return mask;
+  if (have == Dim(1))
+    n.unsupported("its mask has one key: ONNX says that it is repeated, and that it hides all others",
+                  "repeat the mask in the model, with Expand");
   const bool fewer = have.is_const() && keys.is_const() ? have.value() < keys.value() : n.has(kLengths);
   if (!fewer) return mask;
   std::vector<std::pair<Dim, Dim>> width(t.rank(), {Dim(0), Dim(0)});
@@ -206,7 +208,7 @@ Results rotary_embedding(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Attention", 23, attention},
+    {"Attention", 23, attention, "open numbers of heads that differ"},
     {"ai.onnx.preview.FlexAttention", 1, flex_attention},
     {"RotaryEmbedding", 23, rotary_embedding},
 };

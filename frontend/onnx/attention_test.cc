@@ -50,6 +50,13 @@ TEST(Attention, PadsAMaskOfAnExternalCache) {
   m.input("mask", {3, 4}, kBoolCode).input("lengths", {2}, kInt64Code);
   m.node("Attention", {"q", "k", "v", "mask", "", "", "lengths"}, {"y"}).attr("is_causal", 1).output("y");
   expect_type(m, "Tensor[(2, 4, 3, 8), float32]");
+  m.graph->mutable_input(3)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(1)
+      ->set_dim_value(1);
+  expect_refused(m, ImportFailure::kUnsupported, "its mask has one key");
 }
 
 TEST(Attention, RefusesWhatContradictsItself) {
@@ -122,18 +129,19 @@ TestModel linear(const TestDim& steps) {
   return m;
 }
 
-TEST(LinearAttention, WritesItsStepsOut) {
+TEST(LinearAttention, WritesItsStepsOutOrLoops) {
   expect_type(linear(3), "(Tensor[(b, 3, 12), float32], Tensor[(b, 2, 4, 3), float32])");
+  expect_type(linear("s"), "(Tensor[(b, s, 12), float32], Tensor[(b, 2, 4, 3), float32])");
 }
 
-TEST(LinearAttention, RefusesOpenSequencesAndLongOnes) {
-  expect_refused(linear("s"), ImportFailure::kUnsupported, "the length of its sequence must be known");
-  ImportOptions few;
-  few.unrolled_steps = 2;
-  expect_refused(linear(3), ImportFailure::kUnsupported, "more than the limit of 2 each", few);
+TEST(LinearAttention, RefusesInputsThatItsRuleHasNot) {
   TestModel rule = linear(3);
   rule.attr("update_rule", "linear");
   expect_refused(rule, ImportFailure::kBadModel, "its rule linear has no decay");
+  TestModel width(27);
+  width.input("q", {1, 2, "w"}).node("LinearAttention", {"q", "q", "q"}, {"y", "state"}).output("y");
+  width.attr("q_num_heads", 2).attr("kv_num_heads", 2).attr("update_rule", "linear");
+  expect_refused(width, ImportFailure::kUnsupported, "the widths of its inputs must be known");
 }
 
 TEST(CausalConvWithState, KeepsTheLastElements) {

@@ -117,7 +117,7 @@ constexpr Row kRows[] = {
     {"BlackmanWindow", 17, blackman_window},
     {"HammingWindow", 17, hamming_window},
     {"HannWindow", 17, hann_window},
-    {"MelWeightMatrix", 17, mel_weight_matrix},
+    {"MelWeightMatrix", 17, mel_weight_matrix, "inputs that are no constants"},
 };
 
 }  // namespace

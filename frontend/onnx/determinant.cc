@@ -69,7 +69,7 @@ Results determinant(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Det", 11, determinant},
+    {"Det", 11, determinant, "more than 64 rows, open extents of matrices"},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/cat.h"
+#include "frontend/onnx/loops.h"
 #include "op/tensor/common.h"
 
 namespace relay::frontend {
@@ -78,13 +79,7 @@ Expr join_heads(Node& n, Expr x) {
   return n.reshape(n.transpose(x, {0, 2, 1, 3}), {dims[0], dims[2], dims[1] * dims[3]});
 }
 
-Expr extent_of(Node& n, Expr x, size_t axis) {
-  const Dim extent = type_of(x).dims[axis];
-  const auto number = [&](int64_t v) { return n.builder().constant(Tensor::scalar_int(kInt64, v)); };
-  if (extent.is_const()) return number(extent.value());
-  const Expr shape = n.call(kShapeOf, {x}, {{"dtype", kInt64}});
-  return n.call(kTake, {shape, number(static_cast<int64_t>(axis))}, {{"axis", int64_t{0}}});
-}
+Expr extent_of(Node& n, Expr x, size_t axis) { return extent(n, x, static_cast<int64_t>(axis)); }
 
 Expr window_mask(Node& n, Dim queries, Dim keys, const Window& window) {
   if (!window.left && !window.right) return nullptr;

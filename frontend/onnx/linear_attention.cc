@@ -2,7 +2,7 @@
 // recurrent ones do, in the place of attention.
 #include "base/cat.h"
 #include "frontend/onnx/heads.h"
-#include "frontend/onnx/importer.h"
+#include "frontend/onnx/loops.h"
 #include "op/tensor/common.h"
 
 namespace relay::frontend {
@@ -21,9 +21,8 @@ enum Input : size_t { kQuery, kKey, kValue, kPast, kDecay, kBeta };
 
 struct Layer {
   Node& n;
-  int64_t heads, shared;  // of queries, and of keys and values
-  int64_t steps = 0;
-  Dim batch, matrices;  // batch * shared
+  int64_t heads, shared;       // of queries, and of keys and values
+  Dim steps, batch, matrices;  // batch * shared
   int64_t key_size = 0, value_size = 0;
   bool gated = false, corrected = false;
   double scale = 0;
@@ -31,22 +30,6 @@ struct Layer {
   int64_t group() const { return heads / shared; }
   Expr call(const OpDef& op, Expr a, Expr b) { return n.call(op, {a, b}); }
 };
-
-// The length of the sequence, which is written out step by step.
-int64_t steps_of(Node& n, Dim steps) {
-  if (!steps.is_const())
-    n.unsupported("the length of its sequence must be known",
-                  "fix the dynamic axis with --input-shapes; to decode step by step, fix it to 1");
-  const ImportOptions& options = n.importer().options();
-  n.require(steps.value() > 0, "its sequence is empty");
-  if (steps.value() > options.unrolled_steps || !n.importer().unroll(steps.value())) {
-    throw Refusal{"limit-unrolled-steps",
-                  cat("with its sequence of ", steps.value(), " steps, layers have more than the limit of ",
-                      options.unrolled_steps, " each or ", options.all_unrolled_steps, " in all"),
-                  "feed the sequence in parts, with the last state of one as the first of the next"};
-  }
-  return steps.value();
-}
 
 Layer read_layer(Node& n) {
   const std::string rule = n.text("update_rule", "gated_delta");
@@ -73,14 +56,17 @@ Layer read_layer(Node& n) {
   n.require(n.tensor(kQuery).dims[2] == Dim(l.heads * l.key_size), "its queries and keys have other sizes");
   n.integer("chunk_size", 64);  // how fast others compute the same
   l.scale = scale_of_heads(n, n.real("scale", 0), Dim(l.key_size));
-  l.steps = steps_of(n, n.tensor(kQuery).dims[1]);
+  l.steps = n.tensor(kQuery).dims[1];
+  if (l.steps.is_unknown() || l.batch.is_unknown())
+    n.unsupported("the shape of its queries depends on the data", "fix the dynamic axes with --input-shapes");
+  n.require(l.steps != Dim(0), "its sequence is empty");
   return l;
 }
 
 // An input of (batch, steps, heads * size) as (matrices, heads / shared, steps, size), in float32.
 Expr by_matrix(Layer& l, size_t i, int64_t heads, std::string_view what) {
   const Expr split = l.n.cast(split_heads(l.n, l.n.input(i), heads, what), kFloat32);
-  return l.n.reshape(split, {l.matrices, Dim(heads / l.shared), Dim(l.steps), type_of(split).dims[3]});
+  return l.n.reshape(split, {l.matrices, Dim(heads / l.shared), l.steps, type_of(split).dims[3]});
 }
 
 // How much of the state stays at each step: (matrices, 1, steps, size of keys or 1)
@@ -101,32 +87,76 @@ Expr beta_of(Layer& l) {
   return l.n.expand_dims(l.n.cast(each, kFloat32), 1);
 }
 
+// What the steps read: (matrices, rows, steps, size), and of one step (matrices, rows, size).
+struct Parts {
+  Expr q, k, v, decay, beta;  // decay and beta are null where the rule has none
+
+  template <class F>
+  Parts each(const F& f) const {
+    return {f(q), f(k), f(v), decay ? f(decay) : nullptr, beta ? f(beta) : nullptr};
+  }
+};
+
+// One step: changes the state and returns what is read of it, (matrices, heads / shared,
+// size of values).
+Expr step(Layer& l, const Parts& now, Expr& state) {
+  const auto column = [&](Expr e) { return l.n.transpose(e, {0, 2, 1}); };
+  if (now.decay) state = l.call(kMultiply, state, column(now.decay));
+  Expr value = now.v;
+  if (now.beta) {
+    const Expr old = l.call(kBatchMatmul, now.k, state);
+    value = l.call(kMultiply, now.beta, l.call(kSubtract, value, old));
+  }
+  state = l.call(kAdd, state, l.call(kMultiply, column(now.k), value));
+  return l.call(kBatchMatmul, now.q, state);
+}
+
+// What all steps read, (matrices, heads / shared, steps, size of values), written out step by step.
+Expr unrolled(Layer& l, const Parts& parts, Expr& state) {
+  std::vector<Expr> results;
+  for (int64_t t = 0; t < l.steps.value(); ++t) {
+    const Parts now = parts.each([&](Expr e) { return l.n.squeeze(l.n.slice(e, 2, t, t + 1), {2}); });
+    results.push_back(l.n.expand_dims(step(l, now, state), 2));
+  }
+  return l.n.concatenate(results, 2);
+}
+
+// The same by a loop.
+Expr looped(Layer& l, const Parts& parts, Expr& state) {
+  LoopForm form;
+  form.name = l.n.proto().name();
+  const Parts held = parts.each([&](Expr e) { return form.hold(l.n, e); });
+  form.trips = form.hold(l.n, extent(l.n, held.q, 2));
+  form.count = l.steps;
+  form.states = {state};
+  form.body = [&](Expr t, const std::vector<Expr>& states) -> std::optional<LoopStep> {
+    LoopStep out;
+    out.states = states;
+    const Parts now = held.each([&](Expr e) { return element(l.n, e, t, 2); });
+    out.rows = {step(l, now, out.states[0])};
+    return out;
+  };
+  const std::vector<Expr> parts_of_loop = *make_loop(l.n, form);
+  state = parts_of_loop[0];
+  return l.n.transpose(parts_of_loop[1], {1, 2, 0, 3});
+}
+
 Results linear_attention(Node& n) {
   Layer l = read_layer(n);
   const std::vector<Dim> state_dims{l.matrices, Dim(l.key_size), Dim(l.value_size)};
   const DType dtype = n.dtype(kQuery), state_dtype = n.has(kPast) ? n.dtype(kPast) : dtype;
-  const Expr q = by_matrix(l, kQuery, l.heads, "queries"), k = by_matrix(l, kKey, l.shared, "keys"),
-             v = by_matrix(l, kValue, l.shared, "values");
-  const Expr decay = l.gated ? decay_of(l) : nullptr, beta = l.corrected ? beta_of(l) : nullptr;
+  const Parts parts{by_matrix(l, kQuery, l.heads, "queries"), by_matrix(l, kKey, l.shared, "keys"),
+                    by_matrix(l, kValue, l.shared, "values"), l.gated ? decay_of(l) : nullptr,
+                    l.corrected ? beta_of(l) : nullptr};
   Expr state = n.has(kPast)
                    ? n.reshape(n.cast(n.input(kPast), kFloat32), state_dims)
                    : n.call(kZeros, std::span<const Expr>(), {{"shape", state_dims}, {"dtype", kFloat32}});
-  std::vector<Expr> results;
-  for (int64_t t = 0; t < l.steps; ++t) {
-    // (matrices, rows, size)
-    const auto now = [&](Expr e) { return n.squeeze(n.slice(e, 2, t, t + 1), {2}); };
-    const auto column = [&](Expr e) { return n.transpose(now(e), {0, 2, 1}); };
-    if (decay) state = l.call(kMultiply, state, column(decay));
-    Expr value = now(v);
-    if (beta) {
-      const Expr old = l.call(kBatchMatmul, now(k), state);
-      value = l.call(kMultiply, now(beta), l.call(kSubtract, value, old));
-    }
-    state = l.call(kAdd, state, l.call(kMultiply, column(k), value));
-    results.push_back(n.expand_dims(l.call(kBatchMatmul, now(q), state), 2));
-  }
-  Expr y = l.call(kMultiply, n.concatenate(results, 2), n.scalar(kFloat32, l.scale));
-  y = n.reshape(y, {l.batch, Dim(l.heads), Dim(l.steps), Dim(l.value_size)});
+  // As recurrent layers are: written out while it is short.
+  const bool is_short = l.steps.is_const() && l.steps.value() <= n.importer().options().unrolled_steps &&
+                        n.importer().unroll(l.steps.value());
+  Expr y = is_short ? unrolled(l, parts, state) : looped(l, parts, state);
+  y = l.call(kMultiply, y, n.scalar(kFloat32, l.scale));
+  y = n.reshape(y, {l.batch, Dim(l.heads), l.steps, Dim(l.value_size)});
   const Expr present = n.reshape(state, {l.batch, Dim(l.shared), Dim(l.key_size), Dim(l.value_size)});
   return {n.cast(join_heads(n, y), dtype), n.cast(present, state_dtype)};
 }
@@ -173,7 +203,7 @@ Results causal_convolution(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"CausalConvWithState", 27, causal_convolution},
+    {"CausalConvWithState", 27, causal_convolution, "weights of open extents"},
     {"LinearAttention", 27, linear_attention},
 };
 

@@ -84,17 +84,16 @@ Vectoriser read(Node& n) {
   return v;
 }
 
-// How often each n-gram is in each row when its items are `step` apart: (rows, n-grams); null where
-// the rows are too short.
-Expr counts(Node& n, Expr x, const Grams& g, int64_t step, int64_t extent) {
-  const int64_t starts = extent - step * (g.length - 1);
-  if (starts <= 0) return nullptr;
+// How often each n-gram is in each row when its items are `step` apart: (rows, n-grams)
+Expr counts(Node& n, Expr x, const Grams& g, int64_t step) {
   Expr all = nullptr;
+  const int64_t reach = step * (g.length - 1);
   for (int64_t i = 0; i < g.length; ++i) {
     std::vector<int64_t> wanted;
     for (const std::vector<int64_t>& item : g.items) wanted.push_back(item[static_cast<size_t>(i)]);
-    const Expr here = n.expand_dims(n.slice(x, 1, step * i, step * i + starts), 1);  // (rows, 1, starts)
-    const Expr same = n.call(kEqual, {here, n.expand_dims(n.ints(wanted), 1)});
+    const int64_t behind = reach - step * i;  // elements that are no item i
+    const Expr items = n.slice(x, 1, step * i, behind == 0 ? INT64_MAX : -behind);
+    const Expr same = n.call(kEqual, {n.expand_dims(items, 1), n.expand_dims(n.ints(wanted), 1)});
     all = all ? n.call(kLogicalAnd, {all, same}) : same;
   }
   return n.call(kSum, {n.cast(all, kFloat32)}, {{"axis", std::vector<int64_t>{2}}});
@@ -111,9 +110,7 @@ Results vectorise(Node& n) {
   const bool single = rank < 2;
   if (single) x = n.expand_dims(x, 0, 2 - static_cast<int64_t>(rank));
   x = n.cast(x, kInt64);
-  const Dim rows = type_of(x).dims[0], extent = type_of(x).dims[1];
-  if (!extent.is_const())
-    n.unsupported("the length of its sequences must be known", "fix the dynamic axis with --input-shapes");
+  const Dim rows = type_of(x).dims[0];
   if (rows.is_unknown()) n.unsupported("the number of its sequences depends on the data");
 
   std::vector<Expr> all;  // (rows, n-grams)
@@ -121,9 +118,7 @@ Results vectorise(Node& n) {
   for (const Grams& g : v.grams) {
     // A single item has no gaps, so that it counts once.
     for (int64_t step = 1; step <= (g.length == 1 ? 1 : v.skips + 1); ++step) {
-      const Expr found = counts(n, x, g, step, extent.value());
-      if (!found) continue;
-      all.push_back(found);
+      all.push_back(counts(n, x, g, step));
       places.insert(places.end(), g.places.begin(), g.places.end());
     }
   }
@@ -144,7 +139,7 @@ Results vectorise(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"TfIdfVectorizer", 9, vectorise},
+    {"TfIdfVectorizer", 9, vectorise, "strings, weights in another order than the results"},
 };
 
 }  // namespace

@@ -188,8 +188,8 @@ Results write_cache(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"CenterCropPad", 18, center_crop_pad},
-    {"Col2Im", 18, columns_to_image},
+    {"CenterCropPad", 18, center_crop_pad, "a shape of the data"},
+    {"Col2Im", 18, columns_to_image, "shapes that are no constants"},
     {"TensorScatter", 24, write_cache},
 };
 

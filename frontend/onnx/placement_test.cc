@@ -63,14 +63,14 @@ TestModel bits(int from, int to) {
   return m;
 }
 
-TEST(BitCast, ReadsBitsOfIntegersAndConstants) {
+TEST(BitCast, ReadsBitsOfNumbersAndConstants) {
   expect_type(bits(kInt32Code, ::onnx::TensorProto::UINT32), "Tensor[(3), uint32]");
   TestModel constant(26);
   constant.floats("x", {2}, 1).node("BitCast", {"x"}, {"y"}).attr("to", kInt32Code).output("y");
   expect_type(constant, "Tensor[(2), int32]");
   expect_type(bits(::onnx::TensorProto::FLOAT, kInt32Code), "Tensor[(3), int32]");
   expect_refused(bits(kInt64Code, kInt32Code), ImportFailure::kBadModel,
-                 "its input has 64 bits an element, and int32 has 32");
+                 "it reads elements of 64 bits as INT32, which has 32");
 }
 
 TestModel grams() {

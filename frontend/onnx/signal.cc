@@ -30,6 +30,16 @@ Expr with_length(Node& n, Expr x, size_t axis, Dim length) {
   return n.reshape(zero_padded(n.builder(), x, width), dims);
 }
 
+// x with two parts of each number, where only a run tells whether it has both.
+Expr with_parts(Node& n, Expr x) {
+  const TensorType& t = type_of(x);
+  const Dim parts = t.dims[t.rank() - 1];
+  n.require(!parts.is_const() || parts == Dim(1) || parts == Dim(2),
+            "the last dimension of its input must be 1 or 2");
+  if (parts.is_unknown()) n.unsupported("the last dimension of its input depends on the data");
+  return parts.is_const() ? x : with_length(n, x, t.rank() - 1, Dim(2));
+}
+
 // The real and imaginary parts of numbers along their last axis.
 struct Complex {
   Expr re, im;
@@ -62,11 +72,9 @@ Dim length_of(Node& n, Dim extent, bool of_half) {
 }
 
 Results transform(Node& n, int64_t given_axis) {
-  Expr x = n.input(0);
+  n.require(n.rank(0) >= 2, "its input must have at least two dimensions");
+  Expr x = with_parts(n, n.input(0));
   const TensorType& t = type_of(x);
-  n.require(t.rank() >= 2, "its input must have at least two dimensions");
-  const Dim parts = t.dims[t.rank() - 1];
-  n.require(parts == Dim(1) || parts == Dim(2), "the last dimension of its input must be 1 or 2");
   const size_t axis = n.axis(given_axis, t.rank());
   n.require(axis + 1 < t.rank(), "its axis must not be the last one, which holds the parts of numbers");
   if (t.dims[axis].is_unknown()) n.unsupported("the extent of its axis depends on the data");
@@ -113,13 +121,14 @@ Expr of_complex(Node& n, Expr re, Expr im) {
 }
 
 Results stft(Node& n) {
-  const Expr x = n.input(0);
+  n.require(n.rank(0) == 3 || n.rank(0) == 2, "its signal must have two or three dimensions");
+  const Expr x = n.rank(0) == 3 ? with_parts(n, n.input(0)) : n.input(0);
   const TensorType& t = type_of(x);
-  n.require(t.rank() == 3 || t.rank() == 2, "its signal must have two or three dimensions");
-  const bool complex = t.rank() == 3 && t.dims[2] == Dim(2), onesided = n.integer("onesided", 1) != 0;
-  n.require(t.rank() == 2 || complex || t.dims[2] == Dim(1),
-            "the last dimension of its signal must be 1 or 2");
-  n.require(!complex || !onesided, "one side of a transform is all only of real numbers");
+  const bool onesided = n.integer("onesided", 1) != 0;
+  // One side is all of the transform of real numbers, so an open last dimension is 1 then.
+  const Dim parts = t.rank() == 3 ? n.tensor(0).dims[2] : Dim(1);
+  n.require(parts != Dim(2) || !onesided, "one side of a transform is all only of real numbers");
+  const bool complex = t.dims[t.rank() - 1] == Dim(2) && t.rank() == 3 && !onesided;
   const int64_t step = n.constant_int(1, "frame step");
   int64_t length = 0;
   if (n.has(3)) length = n.constant_int(3, "frame length");

@@ -217,5 +217,34 @@ TEST(Findings, AGruThatMultipliesBeforeItResetsNeedsNoBias) {
   expect(got[0], kFloat32, {1, 1, 1}, {0.5 * std::tanh(0.5) + 0.25});
 }
 
+// One head with one number each: the state is 3 * 5, and then 4 * 6 more; each query reads it.
+TEST(Findings, LinearAttentionOfOpenLengthIsThatOfAKnownOne) {
+  for (const frontend::TestDim& steps : {frontend::TestDim(2), frontend::TestDim(std::string("s"))}) {
+    TestModel model(27);
+    model.input("q", {1, steps, 1}).input("k", {1, steps, 1}).input("v", {1, steps, 1});
+    model.node("LinearAttention", {"q", "k", "v"}, {"y", "state"}).attr("update_rule", "linear");
+    model.attr("q_num_heads", 1).attr("kv_num_heads", 1).output("y").output("state");
+    const auto row = [](double a, double b) { return Value(tensor(kFloat32, {1, 2, 1}, {a, b})); };
+    const std::vector<Tensor> got = run(model, {row(1, 2), row(3, 4), row(5, 6)});
+    ASSERT_EQ(got.size(), 2u);
+    expect(got[0], kFloat32, {1, 2, 1}, {15, 78});
+    expect(got[1], kFloat32, {1, 1, 1, 1}, {39});
+  }
+}
+
+// The first query sees no key, so that it gets 0 and not NaN. The second one sees the first key.
+TEST(Findings, AQueryThatSeesNoKeyGetsZero) {
+  TestModel model(23);
+  model.input("q", {1, 1, "s", 1})
+      .input("v", {1, 1, "t", 1})
+      .input("mask", {"s", "t"}, ::onnx::TensorProto::BOOL);
+  model.node("Attention", {"q", "v", "v", "mask"}, {"y"}).output("y");
+  const std::vector<Tensor> got =
+      run(model, {Value(tensor(kFloat32, {1, 1, 2, 1}, {1, 2})),
+                  Value(tensor(kFloat32, {1, 1, 2, 1}, {3, 4})), Value(tensor(kBool, {2, 2}, {0, 0, 1, 0}))});
+  ASSERT_EQ(got.size(), 1u);
+  expect(got[0], kFloat32, {1, 1, 2, 1}, {0, 3});
+}
+
 }  // namespace
 }  // namespace relay::tests

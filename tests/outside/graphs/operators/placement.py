@@ -13,7 +13,7 @@ def center_crop_pad(d: Draw, name: str) -> None:
 
 
 def columns_to_image(d: Draw, name: str) -> None:
-    axes = d.choose((1, 2, 2, 3)) if d.chance(0.3) else 2
+    axes = d.choose((1, 2, 2, 2))  # of three with padding, ONNX Runtime differs from ONNX's own results
     image, block = [d.integer(3, 6) for _ in range(axes)], [d.integer(1, 2) for _ in range(axes)]
     strides, dilations = [d.integer(1, 2) for _ in range(axes)], [d.integer(1, 2) for _ in range(axes)]
     pads = [d.integer(0, 1) for _ in range(2 * axes)]
