@@ -82,6 +82,7 @@ std::vector<ImportableOperator> importable_operators() {
   };
   for (const Row& row : all_rows()) add(row);
   for (const char* name : {"If", "Loop"}) add({name, 1, nullptr});
+  add({"Scan", 8, nullptr});
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return out;
 }

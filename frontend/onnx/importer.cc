@@ -55,7 +55,7 @@ Result<Module> Importer::run() {
         .note("declare what the model computes as outputs of its graph");
     return kReported;
   }
-  const Expr body = results.size() == 1 ? results[0] : builder_.tuple(results);
+  const Expr body = top_.enclose(builder_, results.size() == 1 ? results[0] : builder_.tuple(results));
   std::vector<AttrArg> named;
   named.push_back({"input_names", std::move(input_names)});
   named.push_back({"output_names", std::move(output_names)});
@@ -171,41 +171,6 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
   return ok;
 }
 
-std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphProto& graph,
-                                                           NameScope& scope) {
-  // Also where a node of the graph finds no memory: that ends the node around it, and
-  // the import goes on.
-  struct Entered {
-    NameScope*& current;
-    NameScope* const before;
-    ~Entered() { current = before; }
-  };
-  const Entered entered{scope_, std::exchange(scope_, &scope)};
-  for (const ::onnx::NodeProto& node : graph.node()) convert(node);
-  std::vector<Operand> out;
-  bool ok = true;
-  for (const ::onnx::ValueInfoProto& o : graph.output()) {
-    Operand* found = scope.find(o.name());
-    if (!found) {
-      diagnostics_.error(Span::none(), "onnx-undefined-output",
-                         cat("`", name_, "`: nothing defines the output `", printable(o.name()), "`"));
-      ok = false;
-    } else if (found->failed) {
-      ok = false;
-    } else {
-      out.push_back(*found);
-    }
-  }
-  if (!ok) return std::nullopt;
-  return out;
-}
-
-std::optional<std::vector<Operand>> Importer::import_subgraph(const ::onnx::GraphProto& graph,
-                                                              NameScope& scope) {
-  if (!read_initialisers(graph, scope)) return std::nullopt;
-  return import_graph(graph, scope);
-}
-
 void Importer::report(const ::onnx::NodeProto& proto, const Refusal& refusal) {
   Diagnostic& d = diagnostics_.error(
       span_of(proto), refusal.slug,
@@ -273,6 +238,7 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
       results.reset();
     }
   }
+  if (fork_) return;  // each way defines them
   for (int i = 0; i < proto.output_size(); ++i) {
     if (proto.output(i).empty()) continue;
     Operand value;

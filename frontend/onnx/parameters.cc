@@ -49,14 +49,9 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
                                        " was asked for, and it has ", rank, " dimensions"));
     return std::nullopt;
   }
-  const auto variable = [&](std::string_view name) {
-    std::string unique = identifier(name);
-    for (int i = 2; !variables_.insert(unique).second; ++i) unique = cat(identifier(name), "_", i);
-    return context().shape_variable(unique);
-  };
   const auto named = [&](const std::string& name) {
     const auto it = axes_.find(name);
-    return it != axes_.end() ? it->second : axes_.emplace(name, variable(name)).first->second;
+    return it != axes_.end() ? it->second : axes_.emplace(name, new_variable(name)).first->second;
   };
   std::vector<Dim> out;
   for (size_t i = 0; i < rank; ++i) {
@@ -79,7 +74,7 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
     } else if (wish && !wish->name.empty()) {
       out.push_back(named(wish->name));
     } else {
-      out.push_back(variable(cat(input.name(), "_", i)));
+      out.push_back(new_variable(cat(input.name(), "_", i)));
     }
   }
   return out;
