@@ -122,9 +122,8 @@ TEST(ContributedRefusal, LinearModelsAndSupportVectors) {
   TestModel linear = node(kMl, "LinearRegressor", {"x"}).attr("targets", 3);
   floats(linear, "coefficients", {1.f, 2.f});
   expect_refused(linear, ImportFailure::kBadModel, "has not as many numbers for each result");
-  TestModel probable = node(kMl, "SVMClassifier", {"x"}, {"y", "z"}).attr("classlabels_ints", Ints{1, 2});
-  floats(probable, "prob_a", {1.f});
-  expect_refused(probable, ImportFailure::kUnsupported, "probabilities are not supported");
+  TestModel two = node(kMl, "SVMClassifier", {"x"}, {"y", "z"}).attr("classlabels_ints", Ints{1, 2});
+  expect_refused(two, ImportFailure::kUnsupported, "two classes without support vectors are not supported");
   TestModel kernel = node(kMl, "SVMRegressor", {"x"}).attr("kernel_type", "CUBE");
   expect_refused(kernel, ImportFailure::kBadModel, "its attribute `kernel_type` is none of");
 }

@@ -190,6 +190,9 @@ def support_vectors(c, add):
         add(f"svm_classes_{transform}", "SVMClassifier", [x], 2, post_transform=transform, **three, open=ROWS)
     for transform in ("NONE", "LOGISTIC"):
         add(f"svm_two_classes_{transform}", "SVMClassifier", [x], 2, post_transform=transform, **two)
+    add("svm_probable", "SVMClassifier", [x], 2, prob_a=[-1.5, -1., -2.], prob_b=[.25, .125, 0.], **three, open=ROWS,
+        near=(1e-5, 1e-5))
+    add("svm_two_probable", "SVMClassifier", [x], 2, prob_a=[-1.5], prob_b=[.25], **two, near=(1e-5, 1e-5))
     add("svm_linear_classes", "SVMClassifier", [x], 2, coefficients=c.eighths(9).tolist(), rho=[.25, .5, 0.],
         classlabels_ints=[4, 5, 6], kernel_type="LINEAR", kernel_params=[0., 0., 0.])
 
