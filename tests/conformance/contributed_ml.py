@@ -166,7 +166,9 @@ def ensembles(c, add):
         tree_roots=[0, 2], leaf_targetids=[0, 1, 0, 1], leaf_weights=floats([.5, 1.5, -2., 4.]))
     for code, how in enumerate(("AVERAGE", "SUM", "MIN", "MAX")):
         add(f"ensemble_{how}", "TreeEnsemble", [x], ml=5, n_targets=2, aggregate_function=code, **nodes, open=ROWS)
-    add("ensemble_softmax", "TreeEnsemble", [x], ml=5, n_targets=2, post_transform=1, **nodes)
+    # ONNX Runtime 1.32 takes 1 for LOGISTIC and 2 for SOFTMAX.
+    add("ensemble_softmax", "TreeEnsemble", [x], ml=5, n_targets=2, post_transform=2, standard={"post_transform": 1}, **nodes)
+    add("ensemble_logistic", "TreeEnsemble", [x], ml=5, n_targets=2, post_transform=1, standard={"post_transform": 2}, **nodes)
     nodes["nodes_modes"] = helper.make_tensor("m", 2, [3], [2, 1, 5])
     nodes["nodes_missing_value_tracks_true"] = [0, 1, 0]
     add("ensemble_modes", "TreeEnsemble", [x], ml=5, n_targets=2, **{k: v for k, v in nodes.items() if k != "membership_values"})
