@@ -1,17 +1,15 @@
 #include "frontend/onnx/heads.h"
 
 #include <cmath>
-#include <limits>
 
 #include "base/cat.h"
+#include "op/tensor/common.h"
 
 namespace relay::frontend {
 
 using namespace op;
 
 namespace {
-
-constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
 Expr places(Node& n, Dim count) {
   if (count.is_unknown()) n.unsupported("the number of its queries or keys depends on the data");
@@ -51,6 +49,15 @@ Extents extents_of(Node& n, const DotProducts& a) {
   return e;
 }
 
+// The scale to the power of `exponent`, also where it follows from a size that only a run tells.
+Expr scale_to(Node& n, const DotProducts& a, double exponent) {
+  const DType dtype = type_of(a.q).dtype;
+  const double scale = scale_of_heads(n, a.scale, type_of(a.q).dims[3]);
+  if (scale != 0) return n.scalar(dtype, std::pow(scale, exponent));
+  const Expr size = n.cast(extent_of(n, a.q, 3), kFloat32);
+  return n.cast(n.call(kPower, {size, n.scalar(kFloat32, -exponent / 2)}), dtype);
+}
+
 }  // namespace
 
 Expr split_heads(Node& n, Expr x, int64_t heads, std::string_view what) {
@@ -58,12 +65,11 @@ Expr split_heads(Node& n, Expr x, int64_t heads, std::string_view what) {
   n.require(dims.size() == 3, cat("its ", what, " must have batch, steps and width"));
   n.require(heads > 0 && heads < (int64_t{1} << 31),
             cat("the number of heads of its ", what, " is out of range"));
-  if (!dims[2].is_const())
-    n.unsupported(cat("the width of its ", what, " must be known"),
-                  "fix the dynamic axis with --input-shapes");
-  n.require(dims[2].value() % heads == 0, cat("the width of its ", what, ", ", show(dims[2]),
-                                              ", cannot be divided into ", heads, " heads"));
-  const Expr split = n.reshape(x, {dims[0], dims[1], Dim(heads), Dim(dims[2].value() / heads)});
+  if (dims[2].is_unknown()) n.unsupported(cat("the width of its ", what, " depends on the data"));
+  n.require(
+      !dims[2].is_const() || dims[2].value() % heads == 0,
+      cat("the width of its ", what, ", ", show(dims[2]), ", cannot be divided into ", heads, " heads"));
+  const Expr split = n.reshape(x, {dims[0], dims[1], Dim(heads), floor_div(dims[2], Dim(heads))});
   return n.transpose(split, {0, 2, 1, 3});
 }
 
@@ -120,13 +126,13 @@ Attended attend(Node& n, const DotProducts& a) {
 
   // Short floats overflow in the sums, so each factor is scaled by the root of it.
   Expr q = a.q, k = a.k;
-  const bool early = dtype.bits < 32 && a.scale > 0;
+  const bool early = dtype.bits < 32 && a.scale >= 0;
   if (early) {
-    const Expr root = number(std::sqrt(a.scale));
+    const Expr root = scale_to(n, a, 0.5);
     q = n.call(kMultiply, {q, root}), k = n.call(kMultiply, {k, root});
   }
   Expr scores = n.call(kBatchMatmul, {flat(q, e.rows, size), flat(k, e.keys, size)}, {{"transpose_b", true}});
-  if (!early && a.scale != 1) scores = n.call(kMultiply, {scores, number(a.scale)});
+  if (!early && a.scale != 1) scores = n.call(kMultiply, {scores, scale_to(n, a, 1)});
   Attended out;
   out.scores = scores = n.reshape(scores, e.of_scores());
   if (a.softcap != 0) {
@@ -135,9 +141,11 @@ Attended attend(Node& n, const DotProducts& a) {
   }
   out.capped = scores;
   if (a.bias) scores = n.call(kAdd, {scores, a.bias});
+  if (a.change_scores) scores = a.change_scores(scores);
   out.biased = scores;
   const Expr wanted = n.cast(scores, a.softmax.value_or(dtype));
-  const Expr shares = n.cast(n.call(kSoftmax, {wanted}, {{"axis", int64_t{-1}}}), dtype);
+  Expr shares = n.cast(n.call(kSoftmax, {wanted}, {{"axis", int64_t{-1}}}), dtype);
+  if (a.change_shares) shares = a.change_shares(shares);
 
   // Values of a wider dtype are summed in theirs.
   const DType wide = type_of(a.v).dtype.bits > dtype.bits ? type_of(a.v).dtype : dtype;
@@ -153,33 +161,34 @@ Attended attend(Node& n, const DotProducts& a) {
   return out;
 }
 
-double scale_of_heads(Node& n, double given, Dim size) {
-  if (given != 0) return given;
-  if (!size.is_const())
-    n.unsupported("the size of its heads must be known", "fix the dynamic axis with --input-shapes");
-  return 1 / std::sqrt(static_cast<double>(size.value()));
+double scale_of_heads(Node&, double given, Dim size) {
+  return given != 0 || !size.is_const() ? given : 1 / std::sqrt(static_cast<double>(size.value()));
 }
 
 Expr rotate(Node& n, Expr x, Expr cosines, Expr sines, bool interleaved) {
   const std::vector<Dim> dims = dims_of(x);
   const size_t last = dims.size() - 1;
-  const Dim half = type_of(cosines).dims[type_of(cosines).rank() - 1];
-  if (!dims[last].is_const() || !half.is_const())
-    n.unsupported("the size of its heads must be known", "fix the dynamic axis with --input-shapes");
-  const int64_t turned = half.value(), all = dims[last].value();
-  n.require(turned <= all / 2, cat("its heads of ", all, " elements have no ", turned, " pairs to turn"));
-  const Expr front = n.slice(x, last, 0, 2 * turned);
+  const Dim all = dims[last], angles = type_of(cosines).dims[type_of(cosines).rank() - 1];
+  // An open number of angles is that of all pairs.
+  const Dim turned = angles.is_const() ? angles : floor_div(all, Dim(2)), both = turned * Dim(2);
+  if (all.is_unknown() || angles.is_unknown()) n.unsupported("the size of its heads depends on the data");
+  n.require(!all.is_const() || !both.is_const() || both.value() <= all.value(),
+            cat("its heads of ", show(all), " elements have no ", show(turned), " pairs to turn"));
+  const auto cut = [&](Dim begin, Dim end) {
+    return sliced(n.builder(), x, static_cast<int64_t>(last), begin, end);
+  };
+  const Expr front = both == all ? x : cut(Dim(0), both);
   Expr pairs = nullptr, first, second;
   const auto axis = static_cast<int64_t>(last);
   if (interleaved) {
     std::vector<Dim> paired = dims;
-    paired[last] = Dim(turned);
+    paired[last] = turned;
     paired.emplace_back(2);
     pairs = n.reshape(front, paired);
     const auto part = [&](int64_t i) { return n.squeeze(n.slice(pairs, last + 1, i, i + 1), {axis + 1}); };
     first = part(0), second = part(1);
   } else {
-    first = n.slice(x, last, 0, turned), second = n.slice(x, last, turned, 2 * turned);
+    first = cut(Dim(0), turned), second = cut(turned, both);
   }
   const auto product = [&](Expr a, Expr b) { return n.call(kMultiply, {a, b}); };
   const Expr real = n.call(kSubtract, {product(cosines, first), product(sines, second)});
@@ -188,12 +197,12 @@ Expr rotate(Node& n, Expr x, Expr cosines, Expr sines, bool interleaved) {
   if (interleaved) {
     const Expr stacked = n.call(kStack, {n.builder().tuple({real, imaginary})}, {{"axis", axis + 1}});
     std::vector<Dim> flat = dims_of(real);
-    flat[last] = Dim(2 * turned);
+    flat[last] = both;
     parts.push_back(n.reshape(stacked, flat));
   } else {
     parts = {real, imaginary};
   }
-  if (2 * turned < all) parts.push_back(n.slice(x, last, 2 * turned, all));
+  if (both != all) parts.push_back(cut(both, all));
   return n.concatenate(parts, axis);
 }
 

@@ -8,6 +8,7 @@
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/names.h"
 #include "frontend/onnx/schema.h"
+#include "frontend/onnx/stored.h"
 #include "op/registry.h"
 
 namespace relay::frontend {
@@ -43,7 +44,7 @@ Result<Module> Importer::run() {
   std::vector<Expr> results;
   std::vector<std::string> input_names, output_names;
   try {
-    for (Operand& o : *outputs) results.push_back(materialise(o));
+    for (Operand& o : *outputs) results.push_back(carrier(o));
   } catch (const Refusal& refusal) {
     diagnostics_.error(Span::none(), refusal.slug, cat("an output of `", name_, "`: ", refusal.reason));
     return kReported;
@@ -80,8 +81,8 @@ bool Importer::check_versions() {
     diagnostics_
         .error(Span::none(), "unsupported-opset",
                cat("`", name_, "` uses version ", version, " of ONNX's operator set",
-                   domain.empty() ? "" : cat(" `", printable(domain), "`"), "; ", kOldestOpset, " to ", newest,
-                   " are supported"))
+                   domain.empty() ? "" : cat(" `", printable(domain), "`"), "; ", kOldestOpset, " to ",
+                   newest, " are supported"))
         .note("convert the model with onnx.version_converter, or export it again for such a version");
     return false;
   }
@@ -126,6 +127,11 @@ Span Importer::span_of(const ::onnx::NodeProto& node) const {
 }
 
 Tensor Importer::tensor(const ::onnx::TensorProto& proto) {
+  if (const data::Storage* storage = data::storage_of_onnx(proto.data_type())) throw no_arithmetic(*storage);
+  return carrier(proto);
+}
+
+Tensor Importer::carrier(const ::onnx::TensorProto& proto) {
   Diagnostics own;
   Result<Tensor> t = data::tensor_of(proto, name_, folder_, builder_.span(), own);
   if (t.ok()) return *t;
@@ -161,6 +167,7 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
     ok = ok && t.ok();
     if (!t) continue;
     Operand value = constant(std::move(*t));
+    value.storage = data::storage_of_onnx(proto.data_type());
     if (proto.name().empty() || !scope.names.emplace(proto.name(), std::move(value)).second) {
       diagnostics_.error(
           Span::none(), "onnx-redefined-value",
@@ -217,9 +224,6 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
           node.unsupported(
               cat("its output `", printable(proto.output(static_cast<int>(i))), "` is not supported"));
       }
-      for (size_t i = 0; results && i < results->size(); ++i) {
-        if (!manageable((*results)[i])) throw complicated_shape();
-      }
       if (results) node.require_all_asked();
     } catch (const Refusal& refusal) {
       report(proto, refusal);
@@ -253,10 +257,19 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
   }
 }
 
+// Is it an output of the model that no node reads? Nobody computes with the extents
+// of such a value.
+bool Importer::is_only_output(const std::string& name) const {
+  const auto& outputs = model_.graph().output();
+  return !read_names_.contains(name) &&
+         std::any_of(outputs.begin(), outputs.end(), [&](const auto& o) { return o.name() == name; });
+}
+
 std::optional<std::vector<Operand>> Importer::results_of(Node& node, const Row& row) {
   bool closed = true;
   for (size_t i = 0; i < node.inputs(); ++i) closed = closed && (!node.has(i) || node.operand(i).closed);
 
+  const Moved moved = admit_storage(node);
   std::optional<std::vector<IndexTensor>> known = evaluate_index(node);
   const bool complete =
       known && std::all_of(known->begin(), known->end(), [](const IndexTensor& t) { return t.complete(); });
@@ -268,8 +281,13 @@ std::optional<std::vector<Operand>> Importer::results_of(Node& node, const Row& 
   const Results results = row.convert(node);
   for (size_t i = 0; i < results.size(); ++i) {
     Operand o;
-    o.expr = results[i];
+    const auto output = static_cast<int>(i);
+    const std::string name = output < node.proto().output_size() ? node.proto().output(output) : "";
+    // Of constants the extents are known once they are evaluated.
+    const bool as_it_is = closed || name.empty() || is_only_output(name);
+    o.expr = as_it_is ? results[i] : name_extents(results[i], name);
     o.closed = closed;
+    o.storage = moved.result(i) ? moved.storage : node.result_storage(i);
     if (known && i < known->size()) o.index = std::move((*known)[i]);
     out.push_back(std::move(o));
   }

@@ -35,11 +35,15 @@ class Importer {
   Context& context() { return module_.context(); }
   const ImportOptions& options() const { return options_; }
   Diagnostics& diagnostics() { return diagnostics_; }
-  // The tensor of an attribute.
+  // The tensor of an attribute. One of a Storage is refused, but for the second form, which gives
+  // its carrier.
   Tensor tensor(const ::onnx::TensorProto& proto);
+  Tensor carrier(const ::onnx::TensorProto& proto);
 
-  // The operand as an expression.
+  // The operand as an expression. One of a Storage is refused, but for the second form, which gives
+  // its carrier.
   Expr materialise(Operand& operand);
+  Expr carrier(Operand& operand);
   // A dim as an expression: a scalar of int64.
   Expr materialise(Dim dim);
   // What the operand is, if it depends on constants only and is small enough to be
@@ -55,8 +59,8 @@ class Importer {
   std::optional<std::vector<Operand>> import_graph(const ::onnx::GraphProto& graph, NameScope& scope);
   // The same for a graph within a node, with its initialisers.
   std::optional<std::vector<Operand>> import_subgraph(const ::onnx::GraphProto& graph, NameScope& scope);
-  // The same for a branch, which may end on several ways, with its outputs at the end of each. False
-  // if a node was refused.
+  // The same for a branch, which may end on several ways, with its outputs at the end of each.
+  // False if a node was refused.
   bool import_path(const ::onnx::GraphProto& graph, Path& path);
   NameScope& scope() { return *scope_; }
   Bindings& bindings() { return *bindings_; }
@@ -91,7 +95,8 @@ class Importer {
     Importer& importer_;
   };
 
-  // The tensor with a name for each extent that only a run tells; other values are returned as they are.
+  // The tensor with a name for each extent that only a run tells; other values are
+  // returned as they are.
   Expr name_extents(Expr e, std::string_view name);
   // The same with the dims that are wanted; `?` for one that is as it is. A run compares.
   Expr match_extents(Expr e, const std::vector<Dim>& wanted, std::string_view name);
@@ -144,6 +149,7 @@ class Importer {
   void report(const ::onnx::NodeProto& proto, const Refusal& refusal);
   void report_apart(const Fork& fork);
   int64_t opset_of(const ::onnx::NodeProto& proto) const;
+  bool is_only_output(const std::string& name) const;
 
   const ::onnx::ModelProto& model_;
   std::string name_;
@@ -154,6 +160,7 @@ class Importer {
   Builder builder_;
   std::map<std::string, int64_t> opsets_;
   std::unordered_map<const ::onnx::NodeProto*, Span> spans_;
+  std::set<std::string> read_names_;  // by the nodes of the model's graphs
   NameScope* scope_ = nullptr;
   Bindings top_;
   Bindings* bindings_ = &top_;

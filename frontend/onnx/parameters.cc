@@ -2,6 +2,7 @@
 #include "base/cat.h"
 #include "base/nearest.h"
 #include "frontend/data/onnx_tensor.h"
+#include "frontend/data/storage.h"
 #include "frontend/onnx/fixed_input.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
@@ -141,7 +142,8 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
       continue;
     }
     const int32_t code = input->type().tensor_type().elem_type();
-    const std::optional<DType> dtype = data::dtype_of_onnx(code);
+    const data::Storage* storage = data::storage_of_onnx(code);
+    const std::optional<DType> dtype = storage ? storage->carrier : data::dtype_of_onnx(code);
     if (!dtype) {
       diagnostics_
           .error(Span::none(), "unsupported-dtype",
@@ -175,6 +177,7 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
     } else if (is_one_element(*param)) {
       switches_.insert(param);
     }
+    value.storage = storage;
     scope_->names.emplace(input->name(), std::move(value));
   }
   return ok;

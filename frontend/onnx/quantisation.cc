@@ -1,6 +1,4 @@
 // Quantisation: real = scale * (integer - zero point).
-#include "base/cat.h"
-#include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/quantised.h"
 
 namespace relay::frontend {
@@ -60,64 +58,13 @@ DynamicallyQuantised quantised_dynamically(Node& n, Expr x) {
 
 namespace {
 
-int64_t axis_of(Node& n, Expr scale) {
-  const int64_t axis = n.integer("axis", 1);
-  if (type_of(scale).rank() == 0) return -1;
-  return static_cast<int64_t>(n.axis(axis, n.rank(0)));
-}
-
-void require_small_integer(Node& n, DType dtype) {
-  if (dtype.is_int()) return;
-  n.unsupported(cat("quantisation to ", dtype.name(), " is not supported"),
-                "int8, uint8, int16 and uint16 are");
-}
-
-// The dtype that an attribute names, or `otherwise` where it is 0 or absent.
-DType named_dtype(Node& n, std::string_view attribute, DType otherwise) {
-  const auto code = static_cast<int32_t>(n.integer(attribute, 0));
-  if (code == 0) return otherwise;
-  const std::optional<DType> dtype = data::dtype_of_onnx(code);
-  if (!dtype) n.unsupported(cat("its ", attribute, " ", data::onnx_dtype_name(code), " is not supported"));
-  return *dtype;
-}
-
-Results quantize_linear(Node& n) {
-  const DType dtype = named_dtype(n, "output_dtype", n.has(2) ? n.dtype(2) : kUInt8);
-  n.require(!n.has(2) || n.dtype(2) == dtype, "its output_dtype is not the dtype of its zero point");
-  require_small_integer(n, dtype);
-  const DType precision = named_dtype(n, "precision", n.dtype(1));
-  n.require(precision.is_float(), "its attribute `precision` names no float");
-  if (n.integer("block_size", 0) != 0) return {quantised_in_blocks(n, dtype, precision)};
-  const Expr scale = n.cast(parameter_at(n, 1), precision);
-  const Expr x = n.cast(n.input(0), precision);
-  return {n.call(kQnnQuantize, {x, scale, zero_point_at(n, 2, scale)},
-                 {{"axis", axis_of(n, scale)}, {"out_dtype", dtype}})};
-}
-
-Results dequantize_linear(Node& n) {
-  require_small_integer(n, n.dtype(0));
-  const DType dtype = named_dtype(n, "output_dtype", n.dtype(1));
-  n.require(dtype.is_float(), "its attribute `output_dtype` names no float");
-  if (n.integer("block_size", 0) != 0) return {dequantised_in_blocks(n, dtype)};
-  // The product is computed in the dtype of the result.
-  const Expr scale = n.cast(parameter_at(n, 1), dtype);
-  return {n.call(kQnnDequantize, {n.input(0), scale, zero_point_at(n, 2, scale)},
-                 {{"axis", axis_of(n, scale)}, {"out_dtype", type_of(scale).dtype}})};
-}
-
 Results dynamic_quantize_linear(Node& n) {
   n.require(n.dtype(0) == kFloat32, "its input must be float32");
   const DynamicallyQuantised q = quantised_dynamically(n, n.input(0));
   return {q.integers, q.scale, n.cast(q.zero_point, kUInt8)};
 }
 
-constexpr Row kRows[] = {
-    {"DequantizeLinear", 10, dequantize_linear, "floats of 8 bits and numbers of less"},
-    {"DynamicQuantizeLinear", 11, dynamic_quantize_linear},
-    {"QuantizeLinear", 10, quantize_linear, "floats of 8 bits and numbers of less"},
-    {"com.microsoft.DequantizeLinear", 1, dequantize_linear},
-    {"com.microsoft.QuantizeLinear", 1, quantize_linear},
-};
+constexpr Row kRows[] = {{"DynamicQuantizeLinear", 11, dynamic_quantize_linear}};
 
 }  // namespace
 

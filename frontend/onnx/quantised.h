@@ -24,9 +24,4 @@ struct DynamicallyQuantised {
 };
 DynamicallyQuantised quantised_dynamically(Node& n, Expr x);
 
-// The input in blocks along an axis, each of which has a scale and zero point of its own; the
-// quotient is computed in this precision.
-Expr quantised_in_blocks(Node& n, DType dtype, DType precision);
-Expr dequantised_in_blocks(Node& n, DType dtype);
-
 }  // namespace relay::frontend

@@ -69,17 +69,6 @@ TEST(Schema, AnAttributeOfAnotherVersionIsRefused) {
   expect_refused(earlier, ImportFailure::kBadModel, "version 11 of the operator has no attribute `min`");
 }
 
-// Nothing implements these alphas, which are those of activations.
-TEST(Schema, AnAttributeThatNothingReadsIsRefused) {
-  TestModel m(14);
-  m.input("x", {2, 1, 2}).floats("w", {1, 3, 2}).floats("r", {1, 3, 3});
-  m.node("RNN", {"x", "w", "r"}, {"y"}).output("y");
-  EXPECT_TRUE(import_model(m).ok) << import_model(m).messages;
-  m.attribute("activation_alpha", ::onnx::AttributeProto::FLOATS).add_floats(1);
-  expect_refused(m, ImportFailure::kUnsupported,
-                 "its attribute `activation_alpha` is not supported with this value");
-}
-
 // The default says nothing new, also where nothing reads it.
 TEST(Schema, ADefaultIsNoReasonToRefuse) {
   const SchemaAttribute& saturate = *find_schema("Cast", 19)->find("saturate");

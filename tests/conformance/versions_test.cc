@@ -308,19 +308,6 @@ TEST(Versions, PlacesOfTheLargest) {
   node(1).gives({1, 1, 1, 2}, {2, 4}, 1);  // column by column
 }
 
-TEST(Versions, BlocksHaveScales) {
-  const Tensor x = floats({1, 3}, {4, 8, 9}), scale = floats({1, 2}, {2, 3});
-  Node(21, "QuantizeLinear", {x, scale, tensor(kUInt8, {1, 2}, {1, 0})})
-      .attr("axis", 1)
-      .attr("block_size", 2)
-      .gives({1, 3}, {3, 5, 3});
-  Node(21, "DequantizeLinear", {tensor(kUInt8, {1, 3}, {3, 5, 3}), scale, tensor(kUInt8, {1, 2}, {1, 0})})
-      .attr("axis", 1)
-      .attr("block_size", 2)
-      .gives({1, 3}, {4, 8, 9});
-  Node(21, "QuantizeLinear", {x, scale}).attr("axis", 1).attr("block_size", 1).refused("need 3 scales, not 2");
-}
-
 TEST(Versions, ExtremesOfBooleans) {
   const Tensor x = tensor(kBool, {2, 2}, {0, 1, 0, 0});
   Node(20, "ReduceMax", {x}, {{1}}).attr("keepdims", 0).gives({2}, {1, 0});
