@@ -54,7 +54,8 @@ TestModel regression(const Ints& yes = {1, 0, 0}) { return tree("TreeEnsembleReg
 TEST(ContributedRefusal, TreesThatAreNone) {
   EXPECT_TRUE(import_model(regression().attr("n_targets", 1)).ok)
       << import_model(regression().attr("n_targets", 1)).messages;
-  expect_refused(regression({0, 0, 0}).attr("n_targets", 1), ImportFailure::kBadModel, "no way leads to one of them");
+  expect_refused(regression({0, 0, 0}).attr("n_targets", 1), ImportFailure::kBadModel,
+                 "no way leads to one of them");
   expect_refused(regression({7, 0, 0}).attr("n_targets", 1), ImportFailure::kBadModel,
                  "node 0 of tree 0 leads to a node that does not exist");
   expect_refused(regression().attr("n_targets", 0), ImportFailure::kBadModel,

@@ -46,10 +46,11 @@ class Coupling {
 
   Expr round(Expr before) {
     Term p{n_.builder(), before};
-    Term qp{n_.builder(), sum(Term{n_.builder(), q_} * Term{n_.builder(), n_.expand_dims(before, 1)}, 2, false)};
+    Term qp{n_.builder(),
+            sum(Term{n_.builder(), q_} * Term{n_.builder(), n_.expand_dims(before, 1)}, 2, false)};
     Term pqp{n_.builder(), sum(p * qp, 1, true)};
-    const Expr error = n_.call(kMax, {n_.call(kAbs, {qp - pqp})},
-                               {{"axis", std::vector<int64_t>{1}}, {"keepdims", true}});
+    const Expr error =
+        n_.call(kMax, {n_.call(kAbs, {qp - pqp})}, {{"axis", std::vector<int64_t>{1}}, {"keepdims", true}});
     const Expr bound = n_.scalar(kFloat32, kError / static_cast<double>(classes_));
     for (int64_t t = 0; t < classes_; ++t) {
       const Term row{n_.builder(), n_.squeeze(n_.slice(q_, 1, t, t + 1), {1})};  // (rows, classes)

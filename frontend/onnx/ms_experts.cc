@@ -22,9 +22,9 @@ Expr activated_expert(Node& n, Expr x) {
                 "relu, gelu, silu and identity are");
 }
 
-// (rows, experts): the share of each expert that a row goes through, 0 for the others. Of experts with
-// equal scores the last ones are chosen, as ONNX Runtime does on CPUs: top-k takes the first ones, so the
-// experts stand in reverse.
+// (rows, experts): the share of each expert that a row goes through, 0 for the others. Of experts
+// with equal scores the last ones are chosen, as ONNX Runtime does on CPUs: top-k takes the first
+// ones, so the experts stand in reverse.
 Expr shares(Node& n, Expr router, int64_t experts) {
   const int64_t k = n.integer("k", 1);
   n.require(k >= 1 && k <= experts, "its attribute `k` is out of range");
