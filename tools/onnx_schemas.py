@@ -63,7 +63,10 @@ def line(schema):
 def main():
     print(HEAD.format(version=onnx.__version__, runtime=onnxruntime.__version__), end="")
     runtime = onnxruntime_pybind11_state.get_all_operator_schema()
-    schemas = onnx.defs.get_all_schemas_with_history() + [s for s in runtime if s.domain == "com.microsoft"]
+    schemas = onnx.defs.get_all_schemas_with_history()
+    # ONNX Runtime has these in ONNX's domain from version 1 on, and exporters write them.
+    early = ("LayerNormalization", "SimplifiedLayerNormalization")
+    schemas += [s for s in runtime if s.domain == "com.microsoft" or (s.name in early and s.since_version == 1)]
     newest, lines = {}, {}
     for s in sorted(schemas, key=lambda s: s.since_version):
         domain = s.domain or "ai.onnx"

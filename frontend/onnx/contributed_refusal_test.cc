@@ -54,7 +54,8 @@ TestModel regression(const Ints& yes = {1, 0, 0}) { return tree("TreeEnsembleReg
 TEST(ContributedRefusal, TreesThatAreNone) {
   EXPECT_TRUE(import_model(regression().attr("n_targets", 1)).ok)
       << import_model(regression().attr("n_targets", 1)).messages;
-  expect_refused(regression({0, 0, 0}).attr("n_targets", 1), ImportFailure::kBadModel, "it has no tree");
+  expect_refused(regression({0, 0, 0}).attr("n_targets", 1), ImportFailure::kBadModel,
+                 "no way leads to one of them");
   expect_refused(regression({7, 0, 0}).attr("n_targets", 1), ImportFailure::kBadModel,
                  "node 0 of tree 0 leads to a node that does not exist");
   expect_refused(regression().attr("n_targets", 0), ImportFailure::kBadModel,
@@ -122,9 +123,8 @@ TEST(ContributedRefusal, LinearModelsAndSupportVectors) {
   TestModel linear = node(kMl, "LinearRegressor", {"x"}).attr("targets", 3);
   floats(linear, "coefficients", {1.f, 2.f});
   expect_refused(linear, ImportFailure::kBadModel, "has not as many numbers for each result");
-  TestModel probable = node(kMl, "SVMClassifier", {"x"}, {"y", "z"}).attr("classlabels_ints", Ints{1, 2});
-  floats(probable, "prob_a", {1.f});
-  expect_refused(probable, ImportFailure::kUnsupported, "probabilities are not supported");
+  TestModel two = node(kMl, "SVMClassifier", {"x"}, {"y", "z"}).attr("classlabels_ints", Ints{1, 2});
+  expect_refused(two, ImportFailure::kUnsupported, "two classes without support vectors are not supported");
   TestModel kernel = node(kMl, "SVMRegressor", {"x"}).attr("kernel_type", "CUBE");
   expect_refused(kernel, ImportFailure::kBadModel, "its attribute `kernel_type` is none of");
 }

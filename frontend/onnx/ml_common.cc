@@ -72,6 +72,7 @@ PostTransform post_transform(Node& n) {
   n.invalid("its attribute `post_transform` is none of NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO and PROBIT");
 }
 
+// ONNX Runtime 1.32 exchanges 1 and 2, against the standard, which is followed here.
 PostTransform post_transform(int64_t code, Node& n) {
   n.require(code >= 0 && code <= 4, "its attribute `post_transform` is none of 0 to 4");
   return static_cast<PostTransform>(code);

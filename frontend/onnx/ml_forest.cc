@@ -141,6 +141,9 @@ int64_t depth_of(Node& n, const Forest& forest) {
       if (height[static_cast<size_t>(child)] == kUnseen) open.push_back(child);
     }
   }
+  for (size_t i = 0; i < forest.nodes.size(); ++i)
+    n.require(height[i] >= 0 || forest.nodes[i].leaf(),
+              "its nodes are no trees: no way leads to one of them");
   int64_t depth = 0;
   for (const int64_t root : forest.roots) depth = std::max(depth, height[static_cast<size_t>(root)]);
   return depth;

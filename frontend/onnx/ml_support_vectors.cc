@@ -5,6 +5,7 @@
 #include "base/cat.h"
 #include "frontend/onnx/contributed.h"
 #include "frontend/onnx/ml.h"
+#include "frontend/onnx/ml_pairwise.h"
 #include "op/term.h"
 
 namespace relay::frontend {
@@ -147,6 +148,23 @@ Expr winner(Node& n, const Pairs& pairs, int64_t classes) {
   return largest_score(n, n.call(kAdd, {votes(positive, if_positive), votes(negative, otherwise)}));
 }
 
+// Of the classes: those of pairs follow from their scores s by 1 / (1 + exp(a * s + b)).
+Expr probabilities(Node& n, const Pairs& pairs, int64_t classes, const std::vector<double>& a,
+                   const std::vector<double>& b) {
+  n.require(a.size() == pairs.of.size() && b.size() == a.size(),
+            "its attributes `prob_a` and `prob_b` have not one number for each pair of classes");
+  if (classes > kMostProbableClasses)
+    n.unsupported(cat("probabilities of more than ", kMostProbableClasses, " classes are not supported"));
+  if (type_of(pairs.scores).dims[0].is_unknown()) n.unsupported("the number of its rows depends on the data");
+  const auto count = static_cast<int64_t>(a.size());
+  const Expr line = n.call(kAdd, {n.call(kMultiply, {pairs.scores, float_table(n, kFloat32, {count}, a)}),
+                                  float_table(n, kFloat32, {count}, b)});
+  const Expr likely = n.call(kSigmoid, {n.call(kNegative, {line})});
+  // Never quite sure, so that every class stays possible.
+  const Expr bounded = n.call(kClip, {likely}, {{"a_min", 1e-7}, {"a_max", 1 - 1e-7}});
+  return probabilities_of_pairs(n, bounded, classes);
+}
+
 // Classes with a row of coefficients each.
 Results linear_classifier(Node& n, const ClassLabels& labels, PostTransform transform) {
   const std::vector<double> coefficients = real_list(n, "coefficients"), rho = real_list(n, "rho");
@@ -166,16 +184,18 @@ Results linear_classifier(Node& n, const ClassLabels& labels, PostTransform tran
 Results classifier(Node& n) {
   const ClassLabels labels = class_labels(n, "classlabels_ints");
   const PostTransform transform = post_transform(n);
-  for (const char* name : {"prob_a", "prob_b"}) {
-    if (!real_list(n, name).empty())
-      n.unsupported("probabilities are not supported", "train it without them, and use its scores");
-  }
+  const std::vector<double> a = real_list(n, "prob_a"), b = real_list(n, "prob_b");
   const std::vector<int64_t> counts = n.integers("vectors_per_class");
   if (counts.empty()) return linear_classifier(n, labels, transform);
   const auto classes = static_cast<int64_t>(counts.size());
   n.require(counts.size() == labels.count && classes >= 2, "it has not one label for each class");
   const Pairs pairs = pairs_of(n, counts, real_list(n, "rho"));
   const Expr label = label_at(n, labels, winner(n, pairs, classes));
+  if (!a.empty() || !b.empty()) {
+    if (transform != PostTransform::kNone)
+      n.unsupported("a post_transform of probabilities is not supported");
+    return {label, probabilities(n, pairs, classes, a, b)};
+  }
   if (classes > 2) return {label, transformed(n, pairs.scores, transform)};
   // The score of two classes is positive for the first one, and stands at the second place.
   if (transform != PostTransform::kNone && transform != PostTransform::kLogistic)
@@ -186,7 +206,7 @@ Results classifier(Node& n) {
 
 constexpr Row kRows[] = {
     {"ai.onnx.ml.SVMClassifier", 1, classifier,
-     "probabilities, two classes without support vectors, texts as labels that are used"},
+     "two classes without support vectors, texts as labels that are used"},
     {"ai.onnx.ml.SVMRegressor", 1, regressor, "a post_transform"},
 };
 

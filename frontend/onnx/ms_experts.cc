@@ -22,12 +22,15 @@ Expr activated_expert(Node& n, Expr x) {
                 "relu, gelu, silu and identity are");
 }
 
-// (rows, experts): the share of each expert that a row goes through, 0 for the others.
+// (rows, experts): the share of each expert that a row goes through, 0 for the others. Of experts
+// with equal scores the last ones are chosen, as ONNX Runtime does on CPUs: top-k takes the first
+// ones, so the experts stand in reverse.
 Expr shares(Node& n, Expr router, int64_t experts) {
   const int64_t k = n.integer("k", 1);
   n.require(k >= 1 && k <= experts, "its attribute `k` is out of range");
   const DType dtype = type_of(router).dtype;
-  const Expr likely = n.call(kSoftmax, {router}, {{"axis", int64_t{-1}}});
+  const auto reversed = [&](Expr e) { return n.call(kReverse, {e}, {{"axis", int64_t{1}}}); };
+  const Expr likely = reversed(n.call(kSoftmax, {router}, {{"axis", int64_t{-1}}}));
   const Expr best = n.call(kTopk, {likely},
                            {{"k", k}, {"axis", int64_t{1}}, {"is_ascend", false}, {"dtype", DType(kInt32)}});
   Expr value = n.proj(best, 0);  // (rows, k)
@@ -37,8 +40,8 @@ Expr shares(Node& n, Expr router, int64_t experts) {
   }
   const Expr which = n.call(kOneHot, {n.proj(best, 1), n.scalar(dtype, 1), n.scalar(dtype, 0)},
                             {{"depth", experts}, {"axis", int64_t{-1}}, {"dtype", dtype}});
-  return n.call(kSum, {n.call(kMultiply, {which, n.expand_dims(value, 2)})},
-                {{"axis", std::vector<int64_t>{1}}});
+  return reversed(n.call(kSum, {n.call(kMultiply, {which, n.expand_dims(value, 2)})},
+                         {{"axis", std::vector<int64_t>{1}}}));
 }
 
 // All experts compute all rows: which ones a row needs is known only when the model runs.

@@ -40,15 +40,16 @@ Results gru(Node& n) {
                });
 }
 
-// Gates i, o, f, c.
-Results lstm(Node& n) {
-  RecurrentLayer l(n, 4, {"sigmoid", "tanh", "tanh"});
+}  // namespace
+
+Results lstm_layer(RecurrentLayer& l) {
+  Node& n = l.n;
   const int64_t coupled = n.integer("input_forget", 0);
   n.require(coupled == 0 || coupled == 1, "its attribute `input_forget` must be 0 or 1");
   const bool peepholes = n.has(7);
   if (peepholes) n.require(n.rank(7) == 2, "its peepholes must have two dimensions");
-  return l.run(false, {5, 6}, [&](int64_t d, const Direction& direction, Expr x, std::vector<Expr>& states) {
-    const Expr c = states[1], y = l.add(x, l.product(states[0], direction.recurrent));
+  return l.run(false, {5, 6}, [&](int64_t d, const Direction&, Expr x, std::vector<Expr>& states) {
+    const Expr c = states[1], y = l.add(x, l.weighed(states[0], d));
     Expr in = l.gate(y, 0, 1), out = l.gate(y, 1, 2), forget = l.gate(y, 2, 3);
     const auto peephole = [&](int64_t i) { return l.gate(l.of_direction(7, d), i, i + 1); };
     if (peepholes) {
@@ -63,6 +64,13 @@ Results lstm(Node& n) {
     // The last activation is not clipped: clipping is of what goes into the gates.
     states[0] = l.multiply(l.gate_value(d, 0, out), l.activated(d, 2, next));
   });
+}
+
+namespace {
+
+Results lstm(Node& n) {
+  RecurrentLayer l(n, 4, kLstmActivations);
+  return lstm_layer(l);
 }
 
 constexpr Row kRows[] = {

@@ -8,8 +8,12 @@ namespace relay::frontend {
 
 using namespace op;
 
-RecurrentLayer::RecurrentLayer(Node& node, int64_t gate_count, const std::vector<std::string>& defaults)
-    : n(node), gates(gate_count) {
+RecurrentLayer::RecurrentLayer(Node& node, int64_t gate_count, const std::vector<std::string>& defaults,
+                               RecurrentProducts special)
+    : n(node), gates(gate_count), products(std::move(special)) {
+  if (!products.weigh) {
+    products.weigh = [this](Expr rows, size_t input, int64_t d) { return product(rows, of_direction(input, d)); };
+  }
   const int64_t layout = n.integer("layout", 0);
   n.require(layout == 0 || layout == 1, "its attribute `layout` must be 0 or 1");
   batch_first = layout == 1;
@@ -32,7 +36,7 @@ RecurrentLayer::RecurrentLayer(Node& node, int64_t gate_count, const std::vector
 }
 
 void RecurrentLayer::read_weights() {
-  const Dim width = n.tensor(2).dims[2];
+  const Dim width = n.tensor(2).dims[products.hidden_axis];
   if (!width.is_const())
     n.unsupported("the shape of its weights must be known", "fix the dynamic axis with --input-shapes");
   hidden = width.value();
@@ -82,7 +86,7 @@ Expr RecurrentLayer::gate(Expr e, int64_t first, int64_t last) {
 Direction RecurrentLayer::project(int64_t d, bool keep_apart) {
   const Dim width = type_of(x).dims[2];
   const int64_t all = gates * hidden;
-  Expr y = product(n.reshape(x, {steps * batch, width}), of_direction(1, d));
+  Expr y = products.weigh(n.reshape(x, {steps * batch, width}), 1, d);
   Direction out;
   if (n.has(3)) {
     const Expr bias = of_direction(3, d);

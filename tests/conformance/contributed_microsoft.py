@@ -217,7 +217,31 @@ def experts(c):
     c.add("ms/experts_gelu", "MoE", [x[None], router, w1, b1, w2, b2], k=3, activation_type="gelu")
 
 
+def recurrent(c):
+    def one(name, directions, batch, dtype, by_column, more=(), open=None, **attributes):
+        steps, width, hidden = 4, 5, 3
+        low, high = (0, 256) if dtype == np.uint8 else (-128, 128)
+        scale_shape = (directions, 4 * hidden) if by_column else (directions,)
+        scales = [(c.integers(2, 9, scale_shape) / 1024).astype(F) for _ in range(2)]
+        points = [c.integers(100, 150, scale_shape, dtype) if dtype == np.uint8 else np.zeros(scale_shape, dtype)
+                  for _ in range(2)]
+        weights = [c.integers(low, high, (directions, rows, 4 * hidden), dtype) for rows in (width, hidden)]
+        bias = c.eighths(directions, 8 * hidden) / 8
+        rest = [*more, None, None, None, None][:4]
+        c.add(f"ms/lstm_{name}", "DynamicQuantizeLSTM",
+              [c.eighths(steps, batch, width), *weights, bias, *rest, scales[0], points[0], scales[1], points[1]], 3,
+              known=(1, 2, 8, 9, 10, 11), near=(1e-5, 1e-5), hidden_size=hidden, open=open, **attributes)
+
+    one("forward", 1, 1, np.uint8, False, open={0: {0: "steps"}})
+    one("columns", 1, 1, np.int8, True)
+    one("batch", 1, 3, np.int8, False, open={0: {1: "batch"}})
+    one("reverse", 1, 1, np.uint8, False, direction="reverse")
+    one("both", 2, 2, np.uint8, False, direction="bidirectional", open={0: {0: "steps", 1: "batch"}})
+    one("state", 1, 2, np.int8, True, more=(None, c.eighths(1, 2, 3), c.eighths(1, 2, 3)))
+    one("peepholes", 1, 2, np.int8, False, more=(None, None, None, c.eighths(1, 9)), clip=.5)
+
+
 def add(cases):
     for family in (products, few_bits, activations, movement, convolutions, normalisation, attention, multi_head, rotary,
-                   grouped, experts):
+                   grouped, experts, recurrent):
         family(cases)

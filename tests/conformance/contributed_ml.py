@@ -166,7 +166,9 @@ def ensembles(c, add):
         tree_roots=[0, 2], leaf_targetids=[0, 1, 0, 1], leaf_weights=floats([.5, 1.5, -2., 4.]))
     for code, how in enumerate(("AVERAGE", "SUM", "MIN", "MAX")):
         add(f"ensemble_{how}", "TreeEnsemble", [x], ml=5, n_targets=2, aggregate_function=code, **nodes, open=ROWS)
-    add("ensemble_softmax", "TreeEnsemble", [x], ml=5, n_targets=2, post_transform=1, **nodes)
+    # ONNX Runtime 1.32 takes 1 for LOGISTIC and 2 for SOFTMAX.
+    add("ensemble_softmax", "TreeEnsemble", [x], ml=5, n_targets=2, post_transform=2, standard={"post_transform": 1}, **nodes)
+    add("ensemble_logistic", "TreeEnsemble", [x], ml=5, n_targets=2, post_transform=1, standard={"post_transform": 2}, **nodes)
     nodes["nodes_modes"] = helper.make_tensor("m", 2, [3], [2, 1, 5])
     nodes["nodes_missing_value_tracks_true"] = [0, 1, 0]
     add("ensemble_modes", "TreeEnsemble", [x], ml=5, n_targets=2, **{k: v for k, v in nodes.items() if k != "membership_values"})
@@ -190,6 +192,9 @@ def support_vectors(c, add):
         add(f"svm_classes_{transform}", "SVMClassifier", [x], 2, post_transform=transform, **three, open=ROWS)
     for transform in ("NONE", "LOGISTIC"):
         add(f"svm_two_classes_{transform}", "SVMClassifier", [x], 2, post_transform=transform, **two)
+    add("svm_probable", "SVMClassifier", [x], 2, prob_a=[-1.5, -1., -2.], prob_b=[.25, .125, 0.], **three, open=ROWS,
+        near=(1e-5, 1e-5))
+    add("svm_two_probable", "SVMClassifier", [x], 2, prob_a=[-1.5], prob_b=[.25], **two, near=(1e-5, 1e-5))
     add("svm_linear_classes", "SVMClassifier", [x], 2, coefficients=c.eighths(9).tolist(), rho=[.25, .5, 0.],
         classlabels_ints=[4, 5, 6], kernel_type="LINEAR", kernel_params=[0., 0., 0.])
 
