@@ -80,8 +80,8 @@ bool Importer::check_versions() {
     diagnostics_
         .error(Span::none(), "unsupported-opset",
                cat("`", name_, "` uses version ", version, " of ONNX's operator set",
-                   domain.empty() ? "" : cat(" `", printable(domain), "`"), "; ", kOldestOpset, " to ", newest,
-                   " are supported"))
+                   domain.empty() ? "" : cat(" `", printable(domain), "`"), "; ", kOldestOpset, " to ",
+                   newest, " are supported"))
         .note("convert the model with onnx.version_converter, or export it again for such a version");
     return false;
   }

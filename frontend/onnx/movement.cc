@@ -50,7 +50,8 @@ Results split(Node& n) {
   const Dim extent = t.dims[axis];
   std::vector<int64_t> parts;
   if (n.opset() < 13) {
-    if (n.has(1)) n.unsupported("sizes as an input are not supported in this version", "its attribute `split` is");
+    if (n.has(1))
+      n.unsupported("sizes as an input are not supported in this version", "its attribute `split` is");
     parts = n.integers("split");
   } else if (n.has(1)) {
     parts = n.constant_ints(1, "sizes");
@@ -152,7 +153,8 @@ Expr wrapped(Node& n, Expr x, const std::vector<std::pair<Dim, Dim>>& width) {
     const Dim extent = type_of(x).dims[axis];
     constexpr int64_t kMost = 1 << 24;
     if (!extent.is_const() || !before.is_const() || !after.is_const())
-      n.unsupported("mode=wrap needs a known extent and known pads", "fix the dynamic axis with --input-shapes");
+      n.unsupported("mode=wrap needs a known extent and known pads",
+                    "fix the dynamic axis with --input-shapes");
     n.require(extent.value() >= 1, "there is nothing to wrap around");
     if (extent.value() > kMost || before.value() > kMost || after.value() > kMost)
       n.unsupported("mode=wrap is not supported for more than 2^24 elements of an axis");
@@ -206,7 +208,8 @@ Results pad_by(Node& n, const std::vector<Dim>& pads, std::vector<int64_t> axes,
 }
 
 Results pad_attributes(Node& n) {
-  return pad_by(n, as_dims(n.integers(n.opset() < 2 ? "paddings" : "pads")), {}, n.scalar(n.dtype(0), n.real("value", 0)));
+  return pad_by(n, as_dims(n.integers(n.opset() < 2 ? "paddings" : "pads")), {},
+                n.scalar(n.dtype(0), n.real("value", 0)));
 }
 
 Results pad(Node& n) {

@@ -47,7 +47,8 @@ Results resized_by_axes(Node& n, const Wanted& w) {
   const bool crop = w.coordinates == "tf_crop_and_resize";
   const DType dtype = type_of(x).dtype;
   if (w.mode != "nearest" && !dtype.is_float())
-    n.unsupported(cat("mode ", w.mode, " is not supported for elements of ", dtype.name()), "cast to float32");
+    n.unsupported(cat("mode ", w.mode, " is not supported for elements of ", dtype.name()),
+                  "cast to float32");
   for (size_t i = 0; i < from.size(); ++i) {
     ResizedAxis axis;
     if (crop) {
@@ -212,8 +213,7 @@ void keep_aspect_ratio(Node& n, Wanted& w, const std::vector<size_t>& axes, cons
       n.unsupported("its keep_aspect_ratio_policy needs known extents",
                     "fix the dynamic axes with --input-shapes");
     n.require(from[axis].value() >= 1, "an image without pixels cannot be resized");
-    const double ratio =
-        static_cast<double>(w.size[axis].value()) / static_cast<double>(from[axis].value());
+    const double ratio = static_cast<double>(w.size[axis].value()) / static_cast<double>(from[axis].value());
     scale = !scale ? ratio : policy == "not_larger" ? std::min(*scale, ratio) : std::max(*scale, ratio);
   }
   w.scales.assign(from.size(), 0);

@@ -264,12 +264,18 @@ Results eye_like(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Constant", 1, constant, "strings, sparse tensors"},   {"ConstantOfShape", 9, constant_of_shape},
-    {"Expand", 8, expand},       {"EyeLike", 9, eye_like},
-    {"Flatten", 1, flatten},     {"Identity", 1, identity},
-    {"Range", 11, range},        {"Reshape", 5, reshape},
-    {"Shape", 1, shape},         {"Size", 1, size},
-    {"Squeeze", 1, squeeze},     {"Trilu", 14, triangle},
+    {"Constant", 1, constant, "strings, sparse tensors"},
+    {"ConstantOfShape", 9, constant_of_shape},
+    {"Expand", 8, expand},
+    {"EyeLike", 9, eye_like},
+    {"Flatten", 1, flatten},
+    {"Identity", 1, identity},
+    {"Range", 11, range},
+    {"Reshape", 5, reshape},
+    {"Shape", 1, shape},
+    {"Size", 1, size},
+    {"Squeeze", 1, squeeze},
+    {"Trilu", 14, triangle},
     {"Unsqueeze", 1, unsqueeze},
 };
 

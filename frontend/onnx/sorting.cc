@@ -67,8 +67,11 @@ Results compress(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Compress", 9, compress}, {"NonZero", 9, non_zero}, {"TopK", 1, top_attribute},
-    {"TopK", 10, top},         {"Unique", 11, unique, "an axis where extents are open"},
+    {"Compress", 9, compress},
+    {"NonZero", 9, non_zero},
+    {"TopK", 1, top_attribute},
+    {"TopK", 10, top},
+    {"Unique", 11, unique, "an axis where extents are open"},
 };
 
 }  // namespace
