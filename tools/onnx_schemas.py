@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """Writes frontend/onnx/schemas.txt: what each operator of ONNX takes in each version of its set.
 
-Run by hand with a Python that has the newest `onnx` wheel, when ONNX has a newer operator set:
+The operators of com.microsoft are those of ONNX Runtime. Run by hand with a Python that has the newest
+`onnx` and `onnxruntime` wheels, when one of them is newer:
 
     python3 tools/onnx_schemas.py > frontend/onnx/schemas.txt
 """
 import onnx
 import onnx.defs
+import onnxruntime
+from onnxruntime.capi import onnxruntime_pybind11_state
 
 HEAD = """\
-# Made by tools/onnx_schemas.py from onnx {version}. See frontend/onnx/schema.h for how the importer uses it.
+# Made by tools/onnx_schemas.py from onnx {version} and onnxruntime {runtime}. See frontend/onnx/schema.h for how the importer uses it.
 #
 # set DOMAIN VERSION              the newest version of an operator set
 # NAME SINCE removed              the operator does not exist from this version on
@@ -25,12 +28,20 @@ def count(least, most):
     return str(least) if least == most else f"{least}-{most}"
 
 
+def default_of(a):
+    value = getattr(a, "default_value", None)
+    if value is None:  # ONNX Runtime has it as bytes
+        value = onnx.AttributeProto()
+        value.ParseFromString(a._default_value)
+    return onnx.helper.get_attribute_value(value) if value.type else None
+
+
 def attribute(name, a):
     kind = str(a.type).rsplit(".", maxsplit=1)[-1].lower()
     out = f"{name}:{kind}"
     if a.required:
         return out + "!"
-    default = onnx.helper.get_attribute_value(a.default_value) if a.default_value.type else None
+    default = default_of(a)
     if isinstance(default, bytes):
         default = default.decode()
     if isinstance(default, float):
@@ -50,8 +61,9 @@ def line(schema):
 
 
 def main():
-    print(HEAD.format(version=onnx.__version__), end="")
-    schemas = onnx.defs.get_all_schemas_with_history()
+    print(HEAD.format(version=onnx.__version__, runtime=onnxruntime.__version__), end="")
+    runtime = onnxruntime_pybind11_state.get_all_operator_schema()
+    schemas = onnx.defs.get_all_schemas_with_history() + [s for s in runtime if s.domain == "com.microsoft"]
     newest, lines = {}, {}
     for s in sorted(schemas, key=lambda s: s.since_version):
         domain = s.domain or "ai.onnx"

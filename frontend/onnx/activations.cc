@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/cat.h"
-#include "frontend/onnx/node.h"
+#include "frontend/onnx/importer.h"
 
 namespace relay::frontend {
 namespace {
@@ -95,6 +95,23 @@ Results hard_swish(Node& n) {
   return {f.multiply(f.x, f.hard_sigmoid(1.0f / 6.0f, 0.5))};
 }
 
+// a * sigmoid(alpha * a)
+Expr swish_of(Node& n, Expr a) {
+  const double alpha = n.real("alpha", 1);
+  const Expr inner = alpha == 1 ? a : n.call(kMultiply, {a, n.scalar(type_of(a).dtype, alpha)});
+  return n.call(kMultiply, {a, n.call(kSigmoid, {inner})});
+}
+
+Results swish(Node& n) { return {swish_of(n, n.input(0))}; }
+
+Results swiglu(Node& n) {
+  const std::vector<Dim> a = dims_of(n.input(0)), b = dims_of(n.input(1));
+  bool same = a.size() == b.size();
+  for (size_t i = 0; i < a.size() && same; ++i) same = prove_equal(a[i], b[i]) != kernel::Proof::kRefuted;
+  n.require(same, "its inputs must have one shape");
+  return {n.call(kMultiply, {swish_of(n, n.input(0)), n.input(1)})};
+}
+
 Results softplus(Node& n) { return {Formula(n).softplus()}; }
 
 Results softsign(Node& n) {
@@ -148,11 +165,16 @@ Results normalise_axis(Node& n) {
 // One where the largest element along the axis is, the first of several.
 Expr largest(Node& n, Expr x, size_t axis) {
   const TensorType& t = type_of(x);
-  if (!t.dims[axis].is_const())
-    n.unsupported("the extent of its axis must be known", "fix the dynamic axis with --input-shapes");
   if (t.dims[axis] == Dim(0)) return x;  // there is no element
   const auto a = static_cast<int64_t>(axis);
   const Expr where = n.call(kArgmax, {x}, {{"axis", std::vector<int64_t>{a}}});
+  if (!t.dims[axis].is_const()) {
+    const Expr extents = n.call(kShapeOf, {x}, {{"dtype", kInt64}});
+    const Expr depth = n.reshape(n.slice(extents, 0, a, a + 1), {});
+    const Expr e = n.call(kDynOneHot, {where, n.scalar(t.dtype, 1), n.scalar(t.dtype, 0), depth},
+                          {{"axis", a}, {"dtype", t.dtype}});
+    return n.importer().match_extents(e, dims_of(x), n.proto().output(0));
+  }
   return n.call(kOneHot, {where, n.scalar(t.dtype, 1), n.scalar(t.dtype, 0)},
                 {{"depth", t.dims[axis].value()}, {"axis", a}, {"dtype", t.dtype}});
 }
@@ -184,6 +206,8 @@ constexpr Row kRows[] = {
     {"Softmax", 13, normalise_axis<kSoftmax>},
     {"Softplus", 1, softplus},
     {"Softsign", 1, softsign},
+    {"SwiGLU", 28, swiglu},
+    {"Swish", 24, swish},
     {"Tanh", 1, simple<kTanh>},
     {"ThresholdedRelu", 10, thresholded_relu},
 };

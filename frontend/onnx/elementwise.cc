@@ -1,7 +1,6 @@
 // Arithmetic, comparison, logic: one element of the result needs one element of each input.
 #include "base/cat.h"
-#include "frontend/data/onnx_tensor.h"
-#include "frontend/onnx/node.h"
+#include "frontend/onnx/stored.h"
 
 namespace relay::frontend {
 namespace {
@@ -71,24 +70,16 @@ Results bit_shift(Node& n) {
 
 Results is_inf(Node& n) {
   const bool negative = n.integer("detect_negative", 1) != 0, positive = n.integer("detect_positive", 1) != 0;
-  const Expr x = n.input(0), infinite = n.call(kIsInf, {x}), zero = n.scalar(n.dtype(0), 0);
+  const Expr x = numbers_at(n, 0), infinite = n.call(kIsInf, {x}), zero = n.scalar(type_of(x).dtype, 0);
   if (negative && positive) return {infinite};
   const Expr none = n.call(kLogicalAnd, {infinite, n.call(kLogicalNot, {infinite})});
   if (!negative && !positive) return {none};
   return {n.call(kLogicalAnd, {infinite, n.call(negative ? kLess : kGreater, {x, zero})})};
 }
 
+Results is_nan(Node& n) { return {n.call(kIsNan, {numbers_at(n, 0)})}; }
+
 Results where(Node& n) { return {n.call(kWhere, {n.input(0), n.input(1), n.input(2)})}; }
-
-Results cast(Node& n) {
-  const int64_t code = n.integer("to");
-  const std::optional<DType> to = data::dtype_of_onnx(static_cast<int32_t>(code));
-  if (!to)
-    n.unsupported(cat("a cast to ", data::onnx_dtype_name(static_cast<int32_t>(code)), " is not supported"));
-  return {n.cast(n.input(0), *to)};
-}
-
-Results cast_like(Node& n) { return {n.cast(n.input(0), n.dtype(1))}; }
 
 Results clip_between(Node& n, Expr x, std::optional<double> low, std::optional<double> high) {
   if (low && high) return {n.call(kClip, {x}, {{"a_min", *low}, {"a_max", *high}})};
@@ -135,8 +126,6 @@ constexpr Row kRows[] = {
     {"BitwiseNot", 18, unary<kBitwiseNot>},
     {"BitwiseOr", 18, binary<kBitwiseOr>},
     {"BitwiseXor", 18, binary<kBitwiseXor>},
-    {"Cast", 6, cast},
-    {"CastLike", 15, cast_like},
     {"Ceil", 1, unary<kCeil>},
     {"Clip", 1, clip_attributes},
     {"Clip", 11, clip},
@@ -150,7 +139,7 @@ constexpr Row kRows[] = {
     {"Greater", 7, binary<kGreater>},
     {"GreaterOrEqual", 12, binary<kGreaterEqual>},
     {"IsInf", 10, is_inf},
-    {"IsNaN", 9, unary<kIsNan>},
+    {"IsNaN", 9, is_nan},
     {"Less", 7, binary<kLess>},
     {"LessOrEqual", 12, binary<kLessEqual>},
     {"Log", 1, unary<kLog>},

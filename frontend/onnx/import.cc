@@ -81,7 +81,9 @@ std::vector<ImportableOperator> importable_operators() {
     out.back().refuses = row.refuses;  // of the newest version
   };
   for (const Row& row : all_rows()) add(row);
-  for (const char* name : {"If", "Loop"}) add({name, 1, nullptr});
+  for (const auto& [name, since] :
+       std::initializer_list<std::pair<const char*, int64_t>>{{"If", 1}, {"Loop", 1}, {"Scan", 8}})
+    add({name, since, nullptr});
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return out;
 }

@@ -8,6 +8,7 @@
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/names.h"
 #include "frontend/onnx/schema.h"
+#include "frontend/onnx/stored.h"
 #include "op/registry.h"
 
 namespace relay::frontend {
@@ -43,7 +44,7 @@ Result<Module> Importer::run() {
   std::vector<Expr> results;
   std::vector<std::string> input_names, output_names;
   try {
-    for (Operand& o : *outputs) results.push_back(materialise(o));
+    for (Operand& o : *outputs) results.push_back(carrier(o));
   } catch (const Refusal& refusal) {
     diagnostics_.error(Span::none(), refusal.slug, cat("an output of `", name_, "`: ", refusal.reason));
     return kReported;
@@ -55,7 +56,7 @@ Result<Module> Importer::run() {
         .note("declare what the model computes as outputs of its graph");
     return kReported;
   }
-  const Expr body = results.size() == 1 ? results[0] : builder_.tuple(results);
+  const Expr body = top_.enclose(builder_, results.size() == 1 ? results[0] : builder_.tuple(results));
   std::vector<AttrArg> named;
   named.push_back({"input_names", std::move(input_names)});
   named.push_back({"output_names", std::move(output_names)});
@@ -101,12 +102,36 @@ int64_t Importer::opset_of(const ::onnx::NodeProto& proto) const {
   return it == opsets_.end() ? 0 : it->second;
 }
 
+bool Importer::uses(const std::string& name) const {
+  std::vector<const ::onnx::GraphProto*> open{&model_.graph()};
+  while (!open.empty()) {
+    const ::onnx::GraphProto& graph = *open.back();
+    open.pop_back();
+    for (const ::onnx::ValueInfoProto& output : graph.output()) {
+      if (output.name() == name) return true;
+    }
+    for (const ::onnx::NodeProto& node : graph.node()) {
+      if (std::find(node.input().begin(), node.input().end(), name) != node.input().end()) return true;
+      for (const ::onnx::AttributeProto& a : node.attribute()) {
+        if (a.has_g()) open.push_back(&a.g());
+        for (const ::onnx::GraphProto& inner : a.graphs()) open.push_back(&inner);
+      }
+    }
+  }
+  return false;
+}
+
 Span Importer::span_of(const ::onnx::NodeProto& node) const {
   const auto it = spans_.find(&node);
   return it == spans_.end() ? Span::none() : it->second;
 }
 
 Tensor Importer::tensor(const ::onnx::TensorProto& proto) {
+  if (const data::Storage* storage = data::storage_of_onnx(proto.data_type())) throw no_arithmetic(*storage);
+  return carrier(proto);
+}
+
+Tensor Importer::carrier(const ::onnx::TensorProto& proto) {
   Diagnostics own;
   Result<Tensor> t = data::tensor_of(proto, name_, folder_, builder_.span(), own);
   if (t.ok()) return *t;
@@ -142,6 +167,7 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
     ok = ok && t.ok();
     if (!t) continue;
     Operand value = constant(std::move(*t));
+    value.storage = data::storage_of_onnx(proto.data_type());
     if (proto.name().empty() || !scope.names.emplace(proto.name(), std::move(value)).second) {
       diagnostics_.error(
           Span::none(), "onnx-redefined-value",
@@ -150,41 +176,6 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
     }
   }
   return ok;
-}
-
-std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphProto& graph,
-                                                           NameScope& scope) {
-  // Also where a node of the graph finds no memory: that ends the node around it, and
-  // the import goes on.
-  struct Entered {
-    NameScope*& current;
-    NameScope* const before;
-    ~Entered() { current = before; }
-  };
-  const Entered entered{scope_, std::exchange(scope_, &scope)};
-  for (const ::onnx::NodeProto& node : graph.node()) convert(node);
-  std::vector<Operand> out;
-  bool ok = true;
-  for (const ::onnx::ValueInfoProto& o : graph.output()) {
-    Operand* found = scope.find(o.name());
-    if (!found) {
-      diagnostics_.error(Span::none(), "onnx-undefined-output",
-                         cat("`", name_, "`: nothing defines the output `", printable(o.name()), "`"));
-      ok = false;
-    } else if (found->failed) {
-      ok = false;
-    } else {
-      out.push_back(*found);
-    }
-  }
-  if (!ok) return std::nullopt;
-  return out;
-}
-
-std::optional<std::vector<Operand>> Importer::import_subgraph(const ::onnx::GraphProto& graph,
-                                                              NameScope& scope) {
-  if (!read_initialisers(graph, scope)) return std::nullopt;
-  return import_graph(graph, scope);
 }
 
 void Importer::report(const ::onnx::NodeProto& proto, const Refusal& refusal) {
@@ -233,9 +224,6 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
           node.unsupported(
               cat("its output `", printable(proto.output(static_cast<int>(i))), "` is not supported"));
       }
-      for (size_t i = 0; results && i < results->size(); ++i) {
-        if (!manageable((*results)[i])) throw complicated_shape();
-      }
       if (results) node.require_all_asked();
     } catch (const Refusal& refusal) {
       report(proto, refusal);
@@ -254,6 +242,7 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
       results.reset();
     }
   }
+  if (fork_) return;  // each way defines them
   for (int i = 0; i < proto.output_size(); ++i) {
     if (proto.output(i).empty()) continue;
     Operand value;
@@ -268,10 +257,19 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
   }
 }
 
+// Is it an output of the model that no node reads? Nobody computes with the extents
+// of such a value.
+bool Importer::is_only_output(const std::string& name) const {
+  const auto& outputs = model_.graph().output();
+  return !read_names_.contains(name) &&
+         std::any_of(outputs.begin(), outputs.end(), [&](const auto& o) { return o.name() == name; });
+}
+
 std::optional<std::vector<Operand>> Importer::results_of(Node& node, const Row& row) {
   bool closed = true;
   for (size_t i = 0; i < node.inputs(); ++i) closed = closed && (!node.has(i) || node.operand(i).closed);
 
+  const Moved moved = admit_storage(node);
   std::optional<std::vector<IndexTensor>> known = evaluate_index(node);
   const bool complete =
       known && std::all_of(known->begin(), known->end(), [](const IndexTensor& t) { return t.complete(); });
@@ -283,8 +281,13 @@ std::optional<std::vector<Operand>> Importer::results_of(Node& node, const Row& 
   const Results results = row.convert(node);
   for (size_t i = 0; i < results.size(); ++i) {
     Operand o;
-    o.expr = results[i];
+    const auto output = static_cast<int>(i);
+    const std::string name = output < node.proto().output_size() ? node.proto().output(output) : "";
+    // Of constants the extents are known once they are evaluated.
+    const bool as_it_is = closed || name.empty() || is_only_output(name);
+    o.expr = as_it_is ? results[i] : name_extents(results[i], name);
     o.closed = closed;
+    o.storage = moved.result(i) ? moved.storage : node.result_storage(i);
     if (known && i < known->size()) o.index = std::move((*known)[i]);
     out.push_back(std::move(o));
   }

@@ -12,21 +12,15 @@
 
 #include "frontend/onnx/import.h"
 #include "frontend/onnx/node.h"
+#include "frontend/onnx/paths.h"
 #include "ir/traverse.h"
 
 namespace relay::frontend {
 
-// The names that one graph defines; a graph within a node sees those of the graphs around it.
-struct NameScope {
-  std::unordered_map<std::string, Operand> names = {};
-  NameScope* outer = nullptr;
-
-  Operand* find(const std::string& name) {
-    for (NameScope* s = this; s; s = s->outer) {
-      if (const auto it = s->names.find(name); it != s->names.end()) return &it->second;
-    }
-    return nullptr;
-  }
+// A value of which there are two, one on each way from a fork.
+struct JoinedValue {
+  std::string_view name;
+  Operand *yes, *no;
 };
 
 class Importer {
@@ -41,11 +35,15 @@ class Importer {
   Context& context() { return module_.context(); }
   const ImportOptions& options() const { return options_; }
   Diagnostics& diagnostics() { return diagnostics_; }
-  // The tensor of an attribute.
+  // The tensor of an attribute. One of a Storage is refused, but for the second form, which gives
+  // its carrier.
   Tensor tensor(const ::onnx::TensorProto& proto);
+  Tensor carrier(const ::onnx::TensorProto& proto);
 
-  // The operand as an expression.
+  // The operand as an expression. One of a Storage is refused, but for the second form, which gives
+  // its carrier.
   Expr materialise(Operand& operand);
+  Expr carrier(Operand& operand);
   // A dim as an expression: a scalar of int64.
   Expr materialise(Dim dim);
   // What the operand is, if it depends on constants only and is small enough to be
@@ -61,7 +59,55 @@ class Importer {
   std::optional<std::vector<Operand>> import_graph(const ::onnx::GraphProto& graph, NameScope& scope);
   // The same for a graph within a node, with its initialisers.
   std::optional<std::vector<Operand>> import_subgraph(const ::onnx::GraphProto& graph, NameScope& scope);
+  // The same for a branch, which may end on several ways, with its outputs at the end of each.
+  // False if a node was refused.
+  bool import_path(const ::onnx::GraphProto& graph, Path& path);
   NameScope& scope() { return *scope_; }
+  Bindings& bindings() { return *bindings_; }
+
+  // While in scope, names are looked up and defined here, and extents get their names here.
+  class Inside {
+   public:
+    Inside(Importer& importer, NameScope& scope, Bindings& bindings)
+        : importer_(importer), scope_(importer.scope_), bindings_(importer.bindings_) {
+      importer.scope_ = &scope;
+      importer.bindings_ = &bindings;
+    }
+    ~Inside() {
+      importer_.scope_ = scope_;
+      importer_.bindings_ = bindings_;
+    }
+    Inside(const Inside&) = delete;
+
+   private:
+    Importer& importer_;
+    NameScope* scope_;
+    Bindings* bindings_;
+  };
+  // While in scope, a part of the model is converted that may be converted several times.
+  class Again {
+   public:
+    explicit Again(Importer& importer) : importer_(importer) { ++importer_.repeating_; }
+    ~Again() { --importer_.repeating_; }
+    Again(const Again&) = delete;
+
+   private:
+    Importer& importer_;
+  };
+
+  // The tensor with a name for each extent that only a run tells; other values are
+  // returned as they are.
+  Expr name_extents(Expr e, std::string_view name);
+  // The same with the dims that are wanted; `?` for one that is as it is. A run compares.
+  Expr match_extents(Expr e, const std::vector<Dim>& wanted, std::string_view name);
+  // A shape variable that the program does not have.
+  Dim new_variable(std::string_view name);
+
+  // The values as results of an `if`; nothing if two of them have no type in common.
+  std::optional<std::vector<Operand>> join_values(Fork& fork, const std::vector<JoinedValue>& values);
+  // What follows the node that is converted has to be converted on both ways.
+  void divide(std::unique_ptr<Fork> fork) { fork_ = std::move(fork); }
+  static constexpr size_t kMostPaths = 64;  // through one graph at once
 
   // While in scope, a branch is imported of a node that chooses when the model runs.
   class Choice {
@@ -83,10 +129,15 @@ class Importer {
   // Counts steps of recurrent layers; false if there are more than the limit.
   bool unroll(int64_t steps) { return (unrolled_steps_ += steps) <= options_.all_unrolled_steps; }
 
+  // Does any node or output of the model use a value of this name? Looks at all of them.
+  bool uses(const std::string& name) const;
+
   // Where a node stands in the listing.
   Span span_of(const ::onnx::NodeProto& node) const;
 
  private:
+  friend class GraphWalk;
+
   bool check_versions();
   bool list_nodes();  // the listing, the spans, the limits; every operator that cannot be imported at all
   void name_file(const ::onnx::TensorProto& proto) const;
@@ -96,7 +147,9 @@ class Importer {
   void convert(const ::onnx::NodeProto& proto);
   std::optional<std::vector<Operand>> results_of(Node& node, const Row& row);
   void report(const ::onnx::NodeProto& proto, const Refusal& refusal);
+  void report_apart(const Fork& fork);
   int64_t opset_of(const ::onnx::NodeProto& proto) const;
+  bool is_only_output(const std::string& name) const;
 
   const ::onnx::ModelProto& model_;
   std::string name_;
@@ -107,7 +160,14 @@ class Importer {
   Builder builder_;
   std::map<std::string, int64_t> opsets_;
   std::unordered_map<const ::onnx::NodeProto*, Span> spans_;
+  std::set<std::string> read_names_;  // by the nodes of the model's graphs
   NameScope* scope_ = nullptr;
+  Bindings top_;
+  Bindings* bindings_ = &top_;
+  std::unique_ptr<Fork> fork_;  // set by a node after which the graph divides
+  int repeating_ = 0;
+  int64_t repeated_nodes_ = 0;
+  bool exhausted_ = false;  // too many nodes or paths: nothing more is converted
 
   // Shape variables: what a name of an axis became, and the parameter that has it as an extent.
   std::map<std::string, Dim> axes_;
@@ -131,7 +191,7 @@ class Importer {
 // the operator is not of that kind, or what it needs is not known.
 std::optional<std::vector<IndexTensor>> evaluate_index(Node& node);
 
-// `If` and `Loop`.
+// `If`, `Loop` and `Scan`.
 std::optional<std::vector<Operand>> convert_control_flow(Node& node);
 bool is_control_flow(std::string_view name);
 

@@ -4,6 +4,7 @@
 
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
+#include "frontend/data/storage.h"
 #include "frontend/onnx/interface_of.h"
 #include "frontend/onnx/names.h"
 
@@ -13,10 +14,15 @@ namespace {
 constexpr int kMostDims = 64;  // more are not shown: no tensor that is read has as many
 
 Port port_of(const ::onnx::ValueInfoProto& value) {
-  Port out{.name = value.name(), .dtype = {}, .dims = {}};
+  Port out{.name = value.name(), .dtype = {}, .stored = {}, .dims = {}};
   if (!value.type().has_tensor_type()) return out;
   const ::onnx::TypeProto::Tensor& type = value.type().tensor_type();
-  out.dtype = data::dtype_of_onnx(type.elem_type());
+  if (const data::Storage* storage = data::storage_of_onnx(type.elem_type())) {
+    out.dtype = storage->carrier;
+    out.stored = storage->name;
+  } else {
+    out.dtype = data::dtype_of_onnx(type.elem_type());
+  }
   if (!type.has_shape()) return out;
   out.dims.emplace();
   for (const auto& d : type.shape().dim()) {
@@ -45,7 +51,8 @@ Interface interface_of(const ::onnx::ModelProto& model) {
 
 std::string show(const Port& port) {
   if (!port.dtype && !port.dims) return cat(printable(port.name), ": ?");
-  const std::string dtype = port.dtype ? port.dtype->name() : "?";
+  const std::string dtype =
+      cat(port.dtype ? port.dtype->name() : "?", port.stored.empty() ? "" : " of ", port.stored);
   if (!port.dims) return cat(printable(port.name), ": Tensor[?, ", dtype, "]");
   const auto one = [](const InputDim& d) {
     return d.extent >= 0 ? cat(d.extent) : d.name.empty() ? std::string("?") : printable(d.name);

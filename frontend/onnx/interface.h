@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/dtype.h"
@@ -18,6 +19,7 @@ struct InputDim {
 struct Port {
   std::string name;
   std::optional<DType> dtype;                 // nothing: not a tensor, or of a dtype that Relay lacks
+  std::string_view stored = {};               // what a carrier carries (frontend/data/storage.h)
   std::optional<std::vector<InputDim>> dims;  // nothing: the model does not say its rank
 };
 

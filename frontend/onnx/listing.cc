@@ -9,6 +9,7 @@
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
 #include "frontend/onnx/schema.h"
+#include "frontend/onnx/refused.h"
 
 namespace relay::frontend {
 namespace {
@@ -53,6 +54,7 @@ std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
     return cat("ONNX removed `", name, "` in version ", schema->since,
                " of the operator set: convert the model with onnx.version_converter");
   }
+  if (const auto reason = reason_to_refuse(name)) return std::string(*reason);
   std::vector<std::string> since;
   for (const Row& row : all_rows()) {
     if (row.name == name) since.push_back(cat(row.since));
@@ -126,6 +128,7 @@ bool Importer::list_nodes() {
           .note("divide the model into several");
       return false;
     }
+    read_names_.insert(node.input().begin(), node.input().end());
     text.append(2 * depth, ' ');
     const auto begin = static_cast<uint32_t>(text.size());
     text += line_of(node, opset_of(node)).substr(0, kLongestLine);

@@ -1,5 +1,6 @@
 // Matrix products.
 #include "base/cat.h"
+#include "frontend/onnx/products.h"
 #include "frontend/onnx/quantised.h"
 
 namespace relay::frontend {
@@ -39,7 +40,8 @@ Expr as_batch(Node& n, Expr e, const std::vector<Dim>& batch) {
   return n.reshape(e, {count, matrix[0], matrix[1]});
 }
 
-// numpy.matmul: vectors, matrices, and stacks of matrices that broadcast.
+}  // namespace
+
 Expr multiply_matrices(Node& n, Expr a, Expr b, const std::vector<AttrArg>& attrs) {
   const size_t rank_a = type_of(a).rank(), rank_b = type_of(b).rank();
   n.require(rank_a > 0 && rank_b > 0, "its inputs must have at least one dimension");
@@ -62,6 +64,8 @@ Expr multiply_matrices(Node& n, Expr a, Expr b, const std::vector<AttrArg>& attr
   if (rank_a == 1) y = n.squeeze(y, {axis - 2});
   return y;
 }
+
+namespace {
 
 Results matrix_product(Node& n) { return {multiply_matrices(n, n.input(0), n.input(1), {})}; }
 

@@ -111,6 +111,21 @@ Results layer_normalisation(Node& n) {
   return {y, n.cast(parts.mean, stash), n.cast(parts.inverse, stash)};
 }
 
+// x / sqrt(mean(x^2) + epsilon) * scale, over the last axes.
+Results rms_normalisation(Node& n) {
+  const Expr x = n.input(0);
+  const TensorType& t = type_of(x);
+  std::vector<int64_t> axes(t.rank() - n.axis(n.integer("axis", -1), t.rank()));
+  std::iota(axes.begin(), axes.end(), static_cast<int64_t>(t.rank() - axes.size()));
+  n.require(n.rank(1) <= t.rank(), "its scale has more dimensions than its input");
+  const Expr wide = n.cast(x, wider(t.dtype, stash_dtype(n)));
+  const DType dtype = type_of(wide).dtype, scaled = n.dtype(1);
+  const Expr mean = n.call(kMean, {n.call(kMultiply, {wide, wide})}, {{"axis", axes}, {"keepdims", true}});
+  const Expr root = n.call(kSqrt, {n.call(kAdd, {mean, n.scalar(dtype, n.real("epsilon", 1e-5f))})});
+  const Expr y = n.cast(n.cast(n.call(kDivide, {wide, root}), t.dtype), scaled);
+  return {n.call(kMultiply, {y, n.input(1)})};
+}
+
 // Each group of channels of each example by itself.
 Results group_normalisation(Node& n) {
   const Expr x = n.input(0);
@@ -199,6 +214,7 @@ constexpr Row kRows[] = {
     {"LayerNormalization", 17, layer_normalisation},
     {"LpNormalization", 1, lp_normalisation},
     {"MeanVarianceNormalization", 9, mean_variance_normalisation},
+    {"RMSNormalization", 23, rms_normalisation},
 };
 
 }  // namespace

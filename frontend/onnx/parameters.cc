@@ -2,6 +2,7 @@
 #include "base/cat.h"
 #include "base/nearest.h"
 #include "frontend/data/onnx_tensor.h"
+#include "frontend/data/storage.h"
 #include "frontend/onnx/fixed_input.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
@@ -49,14 +50,9 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
                                        " was asked for, and it has ", rank, " dimensions"));
     return std::nullopt;
   }
-  const auto variable = [&](std::string_view name) {
-    std::string unique = identifier(name);
-    for (int i = 2; !variables_.insert(unique).second; ++i) unique = cat(identifier(name), "_", i);
-    return context().shape_variable(unique);
-  };
   const auto named = [&](const std::string& name) {
     const auto it = axes_.find(name);
-    return it != axes_.end() ? it->second : axes_.emplace(name, variable(name)).first->second;
+    return it != axes_.end() ? it->second : axes_.emplace(name, new_variable(name)).first->second;
   };
   std::vector<Dim> out;
   for (size_t i = 0; i < rank; ++i) {
@@ -79,7 +75,7 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
     } else if (wish && !wish->name.empty()) {
       out.push_back(named(wish->name));
     } else {
-      out.push_back(variable(cat(input.name(), "_", i)));
+      out.push_back(new_variable(cat(input.name(), "_", i)));
     }
   }
   return out;
@@ -146,7 +142,8 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
       continue;
     }
     const int32_t code = input->type().tensor_type().elem_type();
-    const std::optional<DType> dtype = data::dtype_of_onnx(code);
+    const data::Storage* storage = data::storage_of_onnx(code);
+    const std::optional<DType> dtype = storage ? storage->carrier : data::dtype_of_onnx(code);
     if (!dtype) {
       diagnostics_
           .error(Span::none(), "unsupported-dtype",
@@ -180,6 +177,7 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
     } else if (is_one_element(*param)) {
       switches_.insert(param);
     }
+    value.storage = storage;
     scope_->names.emplace(input->name(), std::move(value));
   }
   return ok;

@@ -148,6 +148,22 @@ Results lp_pool(Node& n) {
   return {as_line(n, n.call(kPower, {sum, n.scalar(dtype, 1.0 / p)}), w)};
 }
 
+// The same over all of each channel.
+Results global_lp_pool(Node& n) {
+  const double p = n.opset() < 2 ? n.real("p", 2) : static_cast<double>(n.integer("p", 2));
+  n.require(p > 0 && p <= 64, "its attribute `p` is out of range");
+  const Expr x = n.input(0);
+  const size_t rank = type_of(x).rank();
+  n.require(rank >= 2, "its input needs batch and channels");
+  if (rank == 2) return {n.call(kAbs, {x})};
+  std::vector<int64_t> axes;
+  for (size_t d = 2; d < rank; ++d) axes.push_back(static_cast<int64_t>(d));
+  const auto number = [&](double v) { return n.scalar(type_of(x).dtype, v); };
+  const Expr power = p == 2 ? n.call(kMultiply, {x, x}) : n.call(kPower, {n.call(kAbs, {x}), number(p)});
+  const Expr sum = n.call(kSum, {power}, {{"axis", axes}, {"keepdims", true}});
+  return {p == 2 ? n.call(kSqrt, {sum}) : n.call(kPower, {sum, number(1 / p)})};
+}
+
 // The elements go to the places that input 1 has: indices into the whole of what was pooled. Input
 // 2 is a shape that is larger than that, if it is there: then there are zeros behind.
 Results max_unpool(Node& n) {
@@ -204,6 +220,7 @@ constexpr Row kRows[] = {
     {"AveragePool", 1, average_pool, "more than 3 spatial axes, negative pads"},
     {"GlobalAveragePool", 1, global_average_pool},
     {"GlobalMaxPool", 1, global_max_pool},
+    {"GlobalLpPool", 1, global_lp_pool},
     {"LpPool", 1, lp_pool, "more than 3 spatial axes, negative pads"},
     {"MaxPool", 1, max_pool, "more than 3 spatial axes, negative pads"},
     {"MaxUnpool", 9, max_unpool},

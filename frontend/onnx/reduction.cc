@@ -101,18 +101,20 @@ Results position(Node& n) {
   return {n.cast(e, kInt64)};
 }
 
-Results cumulative_sum(Node& n) {
+template <const OpDef& op>
+Results cumulative(Node& n) {
   const auto axis = static_cast<int64_t>(n.axis(n.constant_int(1, "axis"), n.rank(0)));
   const bool reverse = n.integer("reverse", 0) != 0;
   const auto turn = [&](Expr e) { return reverse ? n.call(kReverse, {e}, {{"axis", axis}}) : e; };
-  return {turn(
-      n.call(kCumsum, {turn(n.input(0))}, {{"axis", axis}, {"exclusive", n.integer("exclusive", 0) != 0}}))};
+  return {
+      turn(n.call(op, {turn(n.input(0))}, {{"axis", axis}, {"exclusive", n.integer("exclusive", 0) != 0}}))};
 }
 
 constexpr Row kRows[] = {
     {"ArgMax", 1, position<kArgmax>},
     {"ArgMin", 1, position<kArgmin>},
-    {"CumSum", 11, cumulative_sum},
+    {"CumProd", 26, cumulative<kCumprod>},
+    {"CumSum", 11, cumulative<kCumsum>},
     {"ReduceL1", 1, reduce_l1<kOthersSince>},
     {"ReduceL2", 1, reduce_l2},
     {"ReduceLogSum", 1, reduce_log_sum},

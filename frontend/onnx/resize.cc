@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "base/cat.h"
+#include "frontend/onnx/computed.h"
+#include "frontend/onnx/importer.h"
 #include "frontend/onnx/resize_taps.h"
 
 namespace relay::frontend {
@@ -92,8 +94,18 @@ bool is_of_images(const Wanted& w, const std::vector<Dim>& from) {
   return w.roi[0] == 0 && w.roi[1] == 0 && w.roi[rank] == 1 && w.roi[rank + 1] == 1;
 }
 
+// The image, whose batch and channels a run compares with those of the size if nobody can tell.
+Expr unchanged_ahead(Node& n, const std::vector<Dim>& size) {
+  std::vector<Dim> wanted = dims_of(n.input(0));
+  for (size_t i = 0; i < std::min<size_t>(2, wanted.size()); ++i) {
+    if (prove_equal(wanted[i], size[i]) == kernel::Proof::kUnknown && !size[i].is_unknown())
+      wanted[i] = size[i];
+  }
+  return n.importer().match_extents(n.input(0), wanted, n.proto().input(0));
+}
+
 Results resized(Node& n, Wanted w) {
-  const Expr x = n.input(0);
+  const Expr x = unchanged_ahead(n, w.size);
   const std::vector<Dim> from = dims_of(x);
   require_words(n, w);
   const std::string method = method_of(n, w.mode);
@@ -258,7 +270,11 @@ Results resize(Node& n) {
     return !n.has(i) || (t && t->size() == 0);
   };
   if (!empty(3)) {
-    const std::vector<Dim> sizes = n.dims(3, "sizes");
+    std::vector<Dim> kept = dims_of(n.input(0));  // batch and channels
+    if (axes != all_axes(n) || kept.size() < 2) kept.clear();
+    kept.resize(std::min<size_t>(2, kept.size()));
+    const std::optional<std::vector<Dim>> known = n.known_dims(3, "sizes");
+    const std::vector<Dim> sizes = known ? *known : named_numbers(n, 3, "sizes", kept);
     n.require(sizes.size() == axes.size(), "it has another number of sizes than its input has dimensions");
     w.size = dims_of(n.input(0));
     for (size_t i = 0; i < axes.size(); ++i) w.size[axes[i]] = sizes[i];

@@ -1,5 +1,6 @@
 // Elements in order, elements that are alike, and those of which something holds.
 #include "base/cat.h"
+#include "frontend/onnx/importer.h"
 #include "frontend/onnx/unique_slices.h"
 
 namespace relay::frontend {
@@ -29,8 +30,34 @@ Results first_in_order(Node& n, int64_t count, bool largest) {
 }
 
 Results top_attribute(Node& n) { return first_in_order(n, n.integer("k"), true); }
+// As many as only a run tells: all in order, of which the first are taken. A run compares how many
+// there are.
+Results first_as_named(Node& n, Dim count, bool largest) {
+  n.without_effect({"sorted"});
+  const Expr x = n.input(0);
+  const size_t axis = n.axis(n.integer("axis", -1), type_of(x).rank());
+  const auto place = static_cast<int64_t>(axis);
+  const Expr both =
+      n.call(kTopk, {x}, {{"k", int64_t{0}}, {"axis", place}, {"is_ascend", !largest}, {"dtype", kInt64}});
+  std::vector<Dim> wanted = dims_of(x);
+  wanted[axis] = count;
+  Results out;
+  for (uint32_t i = 0; i < 2; ++i) {
+    const Expr first = n.call(kStridedSlice, {n.proj(both, i)},
+                              {{"begin", std::vector<Dim>{Dim(0)}},
+                               {"end", std::vector<Dim>{count}},
+                               {"axes", std::vector<int64_t>{place}}});
+    out.push_back(n.importer().match_extents(first, wanted, cat(n.proto().output(0), "_", i)));
+  }
+  return out;
+}
+
 Results top(Node& n) {
-  return first_in_order(n, n.constant_int(1, "number of elements"), n.integer("largest", 1) != 0);
+  const bool largest = n.integer("largest", 1) != 0;
+  if (n.known(1)) return first_in_order(n, n.constant_int(1, "number of elements"), largest);
+  const std::vector<Dim> count = n.dims(1, "number of elements");
+  n.require(count.size() == 1, "its number of elements must be one integer");
+  return first_as_named(n, count[0], largest);
 }
 
 Results unique(Node& n) {

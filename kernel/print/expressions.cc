@@ -111,6 +111,7 @@ Text Expressions::compute(const ExprNode* n) {
     case ExprKind::kTruncMod: return division(n);
     case ExprKind::kMin:
     case ExprKind::kMax: return minimum_or_maximum(n);
+    case ExprKind::kBroadcast: return call("relay_broadcast", n);
     case ExprKind::kBitAnd:
     case ExprKind::kBitOr:
     case ExprKind::kBitXor: {
