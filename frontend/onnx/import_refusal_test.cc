@@ -100,14 +100,14 @@ TEST(Import, RefusesWhatIsNotSupported) {
                      .output("y"),
                  ImportFailure::kUnsupported, "4 spatial axes");
   expect_refused(TestModel(19)
-                     .input("x", {1, 1, 4, 4})
+                     .input("x", {1, "c", 4, 4})
                      .floats("w", {1, 1, 1, 1})
                      .input("o", {1, 2, 4, 4})
                      .floats("b", {1})
                      .input("m", {1, 1, 4, 4})
                      .node("DeformConv", {"x", "w", "o", "b", "m"}, {"y"})
                      .output("y"),
-                 ImportFailure::kUnsupported, "mask");
+                 ImportFailure::kUnsupported, "with a mask, the number of its channels must be known");
   expect_refused(TestModel(19)
                      .input("x", {1, 1, 4})
                      .floats("w", {1, 1, 1})

@@ -78,7 +78,8 @@ TEST(Import, ScalesOfLongAxesAreRefused) {
   m.graph->mutable_initializer(0)->mutable_float_data()->Set(1, 1);
   auto& shape = *m.graph->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
   shape.mutable_dim(2)->set_dim_value(INT64_MAX);
-  expect_refused(m, ImportFailure::kUnsupported, "a scale of 1.5 of 9223372036854775807 elements is not supported");
+  expect_refused(m, ImportFailure::kUnsupported,
+                 "a scale of 1.5 of 9223372036854775807 elements is not supported");
 }
 
 TEST(Import, WindowsOfLongWeightsAreRefused) {

@@ -148,7 +148,10 @@ TEST(Versions, PadAroundTheEnds) {
 }
 
 TEST(Versions, SplitAndConcatWithoutAnAxis) {
-  Node(1, "Split", {kMatrix}, {}, 2).attr("axis", 1).attr("split", list({1, 2})).gives({2, 2}, {2, 3, 5, 6}, 1);
+  Node(1, "Split", {kMatrix}, {}, 2)
+      .attr("axis", 1)
+      .attr("split", list({1, 2}))
+      .gives({2, 2}, {2, 3, 5, 6}, 1);
   Node(1, "Concat", {kMatrix, kMatrix}).gives({2, 6}, {1, 2, 3, 1, 2, 3});
 }
 
@@ -306,6 +309,37 @@ TEST(Versions, PlacesOfTheLargest) {
   node(0).gives({1, 1, 1, 2}, {9, 3});
   node(0).gives({1, 1, 1, 2}, {1, 2}, 1);  // the first of several
   node(1).gives({1, 1, 1, 2}, {2, 4}, 1);  // column by column
+}
+
+TEST(Versions, SlicesThatAreUnique) {
+  const Tensor x = floats({3, 2}, {2, 1, 1, 5, 2, 1});
+  const auto node = [&](int64_t sorted) {
+    return Node(11, "Unique", {x}, {}, 4).attr("axis", 0).attr("sorted", sorted);
+  };
+  node(1).gives({2, 2}, {1, 5, 2, 1});
+  node(1).gives({2}, {1, 0}, 1);
+  node(1).gives({3}, {1, 0, 1}, 2);
+  node(1).gives({2}, {1, 2}, 3);
+  node(0).gives({2, 2}, {2, 1, 1, 5});
+  node(0).gives({3}, {0, 1, 0}, 2);
+}
+
+TEST(Versions, TheLargestOfWeighedPixels) {
+  // One place, half way between pixels of 2 and 8 in both rows: a quarter of 8.
+  Node(16, "RoiAlign",
+       {floats({1, 1, 2, 2}, {2, 8, 2, 8}), floats({1, 4}, {0, 0, 1, 1}), tensor(kInt64, {1}, {0})})
+      .attr("mode", "max")
+      .attr("sampling_ratio", 1)
+      .attr("coordinate_transformation_mode", "output_half_pixel")
+      .gives({1, 1, 1, 1}, {2});
+}
+
+TEST(Versions, MasksOfDeformableConvolutions) {
+  const Tensor none = floats({1, 2, 1, 2}, {0, 0, 0, 0});
+  Node(19, "DeformConv",
+       {floats({1, 2, 1, 2}, {1, 2, 3, 4}), floats({1, 2, 1, 1}, {1, 10}), none, floats({1}, {100}),
+        floats({1, 1, 1, 2}, {0.5, 2})})
+      .gives({1, 1, 1, 2}, {115.5, 184});  // (1 + 30) / 2 and (2 + 40) * 2, and the bias
 }
 
 TEST(Versions, ExtremesOfBooleans) {
