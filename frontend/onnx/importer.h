@@ -55,8 +55,8 @@ class Importer {
   std::optional<std::vector<Operand>> import_graph(const ::onnx::GraphProto& graph, NameScope& scope);
   // The same for a graph within a node, with its initialisers.
   std::optional<std::vector<Operand>> import_subgraph(const ::onnx::GraphProto& graph, NameScope& scope);
-  // The same for a branch, which may end on several ways, with its outputs at the end of each. False
-  // if a node was refused.
+  // The same for a branch, which may end on several ways, with its outputs at the end of each.
+  // False if a node was refused.
   bool import_path(const ::onnx::GraphProto& graph, Path& path);
   NameScope& scope() { return *scope_; }
   Bindings& bindings() { return *bindings_; }
@@ -91,7 +91,8 @@ class Importer {
     Importer& importer_;
   };
 
-  // The tensor with a name for each extent that only a run tells; other values are returned as they are.
+  // The tensor with a name for each extent that only a run tells; other values are
+  // returned as they are.
   Expr name_extents(Expr e, std::string_view name);
   // The same with the dims that are wanted; `?` for one that is as it is. A run compares.
   Expr match_extents(Expr e, const std::vector<Dim>& wanted, std::string_view name);
@@ -102,7 +103,7 @@ class Importer {
   std::optional<std::vector<Operand>> join_values(Fork& fork, const std::vector<JoinedValue>& values);
   // What follows the node that is converted has to be converted on both ways.
   void divide(std::unique_ptr<Fork> fork) { fork_ = std::move(fork); }
-  static constexpr size_t kMostPaths = 64;  // through one graph at once
+  static constexpr size_t kMostPaths = 64;                // through one graph at once
   static constexpr int64_t kMostRepeatedNodes = 100'000;  // that are converted while `Again` is in scope
 
   // While in scope, a branch is imported of a node that chooses when the model runs.
