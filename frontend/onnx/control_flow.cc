@@ -79,12 +79,14 @@ std::optional<std::vector<Operand>> convert_if(Node& n) {
   assume_both();
   {
     const Importer::Choice choice(importer, n.proto(), n.operand(0));
-    const bool yes = import_branch(n, "then_branch", fork->yes), no = import_branch(n, "else_branch", fork->no);
+    const bool yes = import_branch(n, "then_branch", fork->yes),
+               no = import_branch(n, "else_branch", fork->no);
     if (!yes || !no) return std::nullopt;
   }
   const auto outputs = static_cast<int>(n.outputs());
-  n.require(n.graph("then_branch").output_size() == outputs && n.graph("else_branch").output_size() == outputs,
-            "its branches and its outputs differ in number");
+  n.require(
+      n.graph("then_branch").output_size() == outputs && n.graph("else_branch").output_size() == outputs,
+      "its branches and its outputs differ in number");
   if (!fork->yes.fork && !fork->no.fork) {
     std::vector<JoinedValue> values;
     for (size_t i = 0; i < n.outputs(); ++i)

@@ -40,8 +40,8 @@ struct ImportOptions {
   std::function<void(Interface interface)> tells_interface = {};
   size_t nodes = 1'000'000;  // in all graphs of the model
   size_t graph_depth = 32;   // of graphs within nodes
-  // Steps of recurrent layers that are written out, each of which becomes a dozen expressions: of one
-  // layer, and of all together. Layers with more are loops.
+  // Steps of recurrent layers that are written out, each of which becomes a dozen expressions: of
+  // one layer, and of all together. Layers with more are loops.
   int64_t unrolled_steps = 4096;
   int64_t all_unrolled_steps = 32768;
 };

@@ -107,7 +107,7 @@ class Importer {
   std::optional<std::vector<Operand>> join_values(Fork& fork, const std::vector<JoinedValue>& values);
   // What follows the node that is converted has to be converted on both ways.
   void divide(std::unique_ptr<Fork> fork) { fork_ = std::move(fork); }
-  static constexpr size_t kMostPaths = 64;  // through one graph at once
+  static constexpr size_t kMostPaths = 64;                // through one graph at once
   static constexpr int64_t kMostRepeatedNodes = 100'000;  // that are converted while `Again` is in scope
 
   // While in scope, a branch is imported of a node that chooses when the model runs.

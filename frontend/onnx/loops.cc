@@ -111,8 +111,8 @@ Expr LoopBuilder::next_rows(size_t i) {
   const Expr row = n_.expand_dims(step_.rows[i], 0);
   const bool backwards = i < form_.backwards.size() && form_.backwards[i];
   const Expr all = rows_[i].collected;
-  const Expr more =
-      n_.call(kConcatenate, {backwards ? b_.tuple({row, all}) : b_.tuple({all, row})}, {{"axis", int64_t{0}}});
+  const Expr more = n_.call(kConcatenate, {backwards ? b_.tuple({row, all}) : b_.tuple({all, row})},
+                            {{"axis", int64_t{0}}});
   if (!is_open(rows_[i].dims)) return more;
   const Expr first = n_.call(kEqual, {i_, b_.constant(Tensor::scalar_int(kInt64, 0))});
   return b_.with_type(b_.if_(first, row, more), all->type);
@@ -160,7 +160,8 @@ Expr LoopBuilder::assemble() {
   const Expr fn = b_.with_type(b_.fn(params, branch, result), function);
   // The function is bound where the loop stands; what follows uses the value of the whole.
   Expr whole = b_.let(step, fn, b_.call(step, first, {}, result));
-  for (size_t i = form_.held.size(); i-- > 0;) whole = b_.let(form_.held[i].first, form_.held[i].second, whole);
+  for (size_t i = form_.held.size(); i-- > 0;)
+    whole = b_.let(form_.held[i].first, form_.held[i].second, whole);
   return whole;
 }
 
@@ -192,7 +193,9 @@ std::optional<std::vector<Expr>> LoopBuilder::make() {
 
 }  // namespace
 
-std::optional<std::vector<Expr>> make_loop(Node& n, const LoopForm& form) { return LoopBuilder(n, form).make(); }
+std::optional<std::vector<Expr>> make_loop(Node& n, const LoopForm& form) {
+  return LoopBuilder(n, form).make();
+}
 
 Expr LoopForm::hold(Node& n, Expr value) {
   if (value->as<Var>() || value->as<Constant>()) return value;
@@ -233,8 +236,8 @@ namespace {
 
 // A scalar as the body declares it: some exporters write a tensor of one element.
 Expr as_declared(Node& n, const ::onnx::ValueInfoProto& input, Expr scalar) {
-  const bool vector = input.type().tensor_type().has_shape() &&
-                      input.type().tensor_type().shape().dim_size() == 1;
+  const bool vector =
+      input.type().tensor_type().has_shape() && input.type().tensor_type().shape().dim_size() == 1;
   return vector ? n.reshape(scalar, {Dim(1)}) : scalar;
 }
 
@@ -286,12 +289,16 @@ std::optional<std::vector<Operand>> convert_loop(Node& n) {
   NameScope around = held_scope(n, body, form);
   form.body = [&](Expr i, const std::vector<Expr>& now) -> std::optional<LoopStep> {
     NameScope scope{{}, &around};
-    const auto define = [&](int at, Operand value) { scope.names.emplace(body.input(at).name(), std::move(value)); };
+    const auto define = [&](int at, Operand value) {
+      scope.names.emplace(body.input(at).name(), std::move(value));
+    };
     Operand number;
     number.expr = as_declared(n, body.input(0), i);
     define(0, std::move(number));
     // A step runs only if the condition holds.
-    const bool vector = type_of(as_declared(n, body.input(1), n.builder().constant(Tensor::scalar_int(kBool, 1)))).rank() == 1;
+    const bool vector =
+        type_of(as_declared(n, body.input(1), n.builder().constant(Tensor::scalar_int(kBool, 1)))).rank() ==
+        1;
     Tensor holds(kBool, vector ? Shape{1} : Shape{});
     holds.set_int(0, 1);
     define(1, importer.constant(std::move(holds)));

@@ -32,20 +32,21 @@ struct LoopForm {
   std::vector<bool> backwards = {};
   // What steps use and is computed once, before the loop: variables and their values, in order.
   std::vector<std::pair<const Var*, Expr>> held = {};
-  // Converts the body for a step. It may run several times: where a step gives a state another extent than it
-  // had, that extent is `?` and has a name in the body. Returns nothing if a node was refused.
+  // Converts the body for a step. It may run several times: where a step gives a state another
+  // extent than it had, that extent is `?` and has a name in the body. Returns nothing if a
+  // node was refused.
   std::function<std::optional<LoopStep>(Expr i, const std::vector<Expr>& states)> body = {};
 
   // A variable for the value, which `held` gets; a constant or a variable is returned as it is.
   Expr hold(Node& n, Expr value);
 };
 
-// The last states, then the rows of all steps along a new first axis. Extents that only a run tells have
-// names. Nothing if the body gave nothing.
+// The last states, then the rows of all steps along a new first axis. Extents that only a run tells
+// have names. Nothing if the body gave nothing.
 std::optional<std::vector<Expr>> make_loop(Node& n, const LoopForm& form);
 
-// The scope of a body, in which the values from around are those that `form` holds. Without that, what only
-// the body uses would be computed in each step.
+// The scope of a body, in which the values from around are those that `form` holds. Without that,
+// what only the body uses would be computed in each step.
 NameScope held_scope(Node& n, const ::onnx::GraphProto& body, LoopForm& form);
 
 // e[i] along the axis.

@@ -62,7 +62,8 @@ void for_each_use(const ::onnx::NodeProto& node, const std::function<void(const 
 
 // --- Joining -------------------------------------------------------------------------------------
 
-std::optional<std::vector<Operand>> Importer::join_values(Fork& fork, const std::vector<JoinedValue>& values) {
+std::optional<std::vector<Operand>> Importer::join_values(Fork& fork,
+                                                          const std::vector<JoinedValue>& values) {
   std::vector<Type> types;
   for (const JoinedValue& v : values) {
     const Type yes = fork.yes.bindings->outside(context(), type_of(context(), *v.yes)),
@@ -108,11 +109,10 @@ void Importer::report_apart(const Fork& fork) {
     const std::string remedy = Choice(*this, *inner->node, condition).remedy();
     const auto& results = inner->node->output();
     const bool own = std::find(results.begin(), results.end(), name) != results.end();
-    report(*inner->node,
-           {"unsupported-operator-form",
-            cat("its branches give ", own ? "" : cat("`", printable(name), "` the types "), show(yes, 80), " and ",
-                show(no, 80), ", and which one is not known"),
-            remedy});
+    report(*inner->node, {"unsupported-operator-form",
+                          cat("its branches give ", own ? "" : cat("`", printable(name), "` the types "),
+                              show(yes, 80), " and ", show(no, 80), ", and which one is not known"),
+                          remedy});
     return;
   }
 }
@@ -141,10 +141,11 @@ void GraphWalk::convert(Path& path, const ::onnx::NodeProto& node) {
 
 void GraphWalk::refuse(const ::onnx::NodeProto& node, const std::string& limit) {
   if (std::exchange(importer_.exhausted_, true)) return;
-  importer_.report(node, {"limit-nodes",
-                          cat("what follows an `If` is converted once for each type of its results: ", limit),
-                          "give the results of the branches one rank and one dtype, or decide conditions with "
-                          "--fix-input or --input-shapes"});
+  importer_.report(
+      node,
+      {"limit-nodes", cat("what follows an `If` is converted once for each type of its results: ", limit),
+       "give the results of the branches one rank and one dtype, or decide conditions with "
+       "--fix-input or --input-shapes"});
 }
 
 void GraphWalk::advance(Path& path, const ::onnx::NodeProto& node) {
@@ -237,9 +238,9 @@ bool GraphWalk::collect(Path& path) {
   for (const ::onnx::ValueInfoProto& o : graph_.output()) {
     const Operand* found = path.scope->find(o.name());
     if (!found) {
-      importer_.diagnostics_.error(Span::none(), "onnx-undefined-output",
-                                   cat("`", importer_.name_, "`: nothing defines the output `",
-                                       printable(o.name()), "`"));
+      importer_.diagnostics_.error(
+          Span::none(), "onnx-undefined-output",
+          cat("`", importer_.name_, "`: nothing defines the output `", printable(o.name()), "`"));
       ok = false;
     } else if (found->failed) {
       ok = false;

@@ -16,13 +16,13 @@ using frontend::Imported;
 
 std::string model_of(std::string_view graph, int opset = 13) {
   ::onnx::ModelProto model;
-  const std::string text =
-      cat("ir_version: 8 opset_import { version: ", opset, " } graph { ", graph, " }");
+  const std::string text = cat("ir_version: 8 opset_import { version: ", opset, " } graph { ", graph, " }");
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &model)) << text;
   return model.SerializeAsString();
 }
 
-// Inputs of float32 with these dims, a number or a name each; "" is a bool, "i" an int64, both of rank 0.
+// Inputs of float32 with these dims, a number or a name each; "" is a bool, "i" an
+// int64, both of rank 0.
 std::string input(std::string_view name, const std::vector<std::string>& dims) {
   std::string shape;
   for (const std::string& d : dims) {
@@ -217,33 +217,36 @@ constexpr std::string_view kScanBody = R"(
   attribute { name: "num_scan_inputs" type: INT i: 1 } )";
 
 TEST(ControlFlow, ScansAlongAxes) {
-  const OpenModel model(model_of(cat(R"(node { op_type: "Scan" input: "zero" input: "x" output: "" output: "all"
+  const OpenModel model(
+      model_of(cat(R"(node { op_type: "Scan" input: "zero" input: "x" output: "" output: "all"
     attribute { name: "scan_input_axes" type: INTS ints: -1 }
     attribute { name: "scan_input_directions" type: INTS ints: 1 }
     attribute { name: "scan_output_directions" type: INTS ints: 1 }
     attribute { name: "scan_output_axes" type: INTS ints: 1 } )",
-                                     kScanBody, "} output { name: \"all\" } ", input("zero", {"2"}),
-                                     input("x", {"2", "n"}))));
+                   kScanBody, "} output { name: \"all\" } ", input("zero", {"2"}), input("x", {"2", "n"}))));
   model.expect({floats({2}, {0, 0}), floats({2, 3}, {1, 2, 3, 10, 20, 30})},
                {tensor(kFloat32, {2, 3}, {6, 5, 3, 60, 50, 30})});
 }
 
 TEST(ControlFlow, ScansOfABatchHaveLengths) {
   const OpenModel model(model_of(
-      cat(R"(node { op_type: "Scan" input: "lengths" input: "zero" input: "x" output: "last" output: "all" )", kScanBody,
+      cat(R"(node { op_type: "Scan" input: "lengths" input: "zero" input: "x" output: "last" output: "all" )",
+          kScanBody,
           R"(} output { name: "last" } output { name: "all" }
           input { name: "lengths" type { tensor_type { elem_type: 7 shape { dim { dim_param: "b" } } } } } )",
           input("zero", {"b", "1"}), input("x", {"b", "n", "1"})),
       8));
-  model.expect({Value(tensor(kInt64, {2}, {1, 3})), floats({2, 1}, {0, 5}), floats({2, 3, 1}, {1, 2, 3, 4, 5, 6})},
-               {tensor(kFloat32, {2, 1}, {1, 20}), tensor(kFloat32, {2, 3, 1}, {1, 0, 0, 9, 14, 20})});
+  model.expect(
+      {Value(tensor(kInt64, {2}, {1, 3})), floats({2, 1}, {0, 5}), floats({2, 3, 1}, {1, 2, 3, 4, 5, 6})},
+      {tensor(kFloat32, {2, 1}, {1, 20}), tensor(kFloat32, {2, 3, 1}, {1, 0, 0, 9, 14, 20})});
 }
 
 // A layer of one unit that adds its input to its state: W, R and the activation are the identity.
 std::string sums(std::string_view attributes, std::string_view lengths) {
   std::string weights;
   for (const char* name : {"w", "r"})
-    weights += cat("initializer { name: \"", name, "\" data_type: 1 dims: 2 dims: 1 dims: 1 float_data: 1 float_data: 1 } ");
+    weights += cat("initializer { name: \"", name,
+                   "\" data_type: 1 dims: 2 dims: 1 dims: 1 float_data: 1 float_data: 1 } ");
   return cat("node { op_type: \"RNN\" input: \"x\" input: \"w\" input: \"r\" input: \"\" input: \"", lengths,
              R"(" output: "y" output: "h" attribute { name: "hidden_size" type: INT i: 1 }
              attribute { name: "direction" type: STRING s: "bidirectional" }

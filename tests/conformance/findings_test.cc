@@ -147,8 +147,8 @@ TEST(Findings, HardmaxOfNoElements) {
   expect(got[0], kFloat32, {3, 0}, {});
 }
 
-// Batch and hidden size of the state have names of their own. They are matched to those of the input
-// and the weights once, so that steps do not join them again and again.
+// Batch and hidden size of the state have names of their own. They are matched to those of the
+// input and the weights once, so that steps do not join them again and again.
 TEST(Findings, ShapesDoNotGrowWithinANode) {
   TestModel model;
   model.input("x", {40, "n", 2}).floats("w", {1, 6, 2}).floats("r", {1, 6, 2}).input("h", {1, "m", "n"});
