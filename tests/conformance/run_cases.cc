@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "passes/reference.h"
 #include "tests/conformance/engine_batch.h"
 #include "tests/conformance/node_case.h"
+#include "tests/support/engine_skips.h"
 
 namespace relay::tests {
 namespace {
@@ -114,7 +116,8 @@ std::vector<Loaded> load(std::span<const std::string> folders, bool is_open) {
 Said said_of(const NodeCase& wanted, const EngineTest& test, const driver::VerifyRow& row,
              std::span<const Tensor> got) {
   const bool weaker = !row.weaker.empty() || row.interpreted_calls > 0;
-  if (!row.skipped.empty()) return {"refused", row.slug, row.skipped};
+  if (!row.skipped.empty())
+    return {may_skip(row.engine, row.slug) ? "skipped" : "refused", row.slug, row.skipped};
   if (!row.ok) return {"wrong", "", row.trouble()};
   const std::string wrong = wrong_result(wanted, {got.begin(), got.end()}, test.bounds);
   return {wrong.empty() ? "pass" : "wrong", "", wrong, false, weaker};

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BUG = 6  # the exit code of a broken invariant
-SECONDS = 120  # that a batch may take, and as many more as it has models
+SECONDS = 120  # that a batch of small models may take, and as many more as it has models
 
 
 @dataclass
@@ -32,6 +32,7 @@ class Relay:
     binary: Path
     root: Path  # of the checkout
     engines: str = "interp,jit"
+    seconds: int = SECONDS
 
     def verify(self, folders: Sequence[Path]) -> dict[Path, Verdict]:
         """Verifies the models of these folders."""
@@ -53,7 +54,7 @@ class Relay:
         """The verdict on each model; or how the process died."""
         command = [str(self.binary), "verify", *map(str, batch), "--json", "--engines", self.engines, "--levels", "2"]
         environment = {**os.environ, "RELAY_ROOT": str(self.root), "RELAY_CACHE": "off"}
-        limit = SECONDS + len(batch)
+        limit = self.seconds + len(batch)
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, env=environment, timeout=limit, errors="replace"
