@@ -27,7 +27,8 @@ NodeCase wanting(std::vector<Tensor> tensors) {
 TEST(WrongResult, IsWithinWhatTheCaseAllows) {
   const NodeCase c = wanting({tensor(kFloat32, {1000, 2})});
   EXPECT_EQ(wrong_result(c, {tensor(kFloat32, {1000.9, 2})}, {}), "");
-  EXPECT_NE(wrong_result(c, {tensor(kFloat32, {1001.5, 2})}, {}).find("tensor 0: worst at [0]"), std::string::npos);
+  EXPECT_NE(wrong_result(c, {tensor(kFloat32, {1001.5, 2})}, {}).find("tensor 0: worst at [0]"),
+            std::string::npos);
 }
 
 TEST(WrongResult, IsWithinWhatWeAllow) {
