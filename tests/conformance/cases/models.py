@@ -152,29 +152,29 @@ def run(options: Options) -> int:
     checker = Checker(options)
     progress = Progress("conformance: models", len(pairs))
     rows: list[Row] = []
+    wide = max((len(wheel.name_of(model)) for wheel, model in pairs), default=0) + 2
+    print(f"{'model':<{wide}}{'extents known':<16}{'one artifact':<16}{'axes':<7}{'seconds':>8}  what it is")
     with ThreadPoolExecutor(options.jobs) as pool:
         for row in pool.map(lambda pair: checker.check(*pair), pairs):
             rows.append(row)
+            progress.end()
+            print(line(row, wide), flush=True)
             progress.add(1, row.name)
     progress.end()
-    print(table(rows))
+    for row in rows:
+        if row.known.kind == "skipped":
+            print(f"skipped {row.name}: {row.known.message}")
+        for name, said in row.troubles():
+            print(f"{name}: {said.kind}: {said.message[:300]}")
     print(f"\n{len(rows)} models in {time.monotonic() - began:.0f} s")
     return judge(options, rows)
 
 
-def table(rows: list[Row]) -> str:
-    """A line a model."""
-    wide = max((len(row.name) for row in rows), default=0) + 2
-    lines = [f"{'model':<{wide}}{'extents known':<16}{'one artifact':<16}{'axes':<7}{'seconds':>8}  what it is"]
-    for row in rows:
-        artifact = row.artifact.kind if row.artifact else "."
-        axes = "open" if row.is_open else "known"
-        lines.append(f"{row.name:<{wide}}{row.known.kind:<16}{artifact:<16}{axes:<7}{row.seconds:>8.1f}  {row.kind}")
-    for row in rows:
-        if row.known.kind == "skipped":
-            lines.append(f"skipped {row.name}: {row.known.message}")
-        lines += [f"{name}: {said.kind}: {said.message[:300]}" for name, said in row.troubles()]
-    return "\n".join(lines)
+def line(row: Row, wide: int) -> str:
+    """A model's line of the table."""
+    artifact = row.artifact.kind if row.artifact else "."
+    axes = "open" if row.is_open else "known"
+    return f"{row.name:<{wide}}{row.known.kind:<16}{artifact:<16}{axes:<7}{row.seconds:>8.1f}  {row.kind}"
 
 
 def judge(options: Options, rows: list[Row]) -> int:
