@@ -189,6 +189,8 @@ class WheelsTest(unittest.TestCase):
     def test_what_is_not_known_is_refused(self):
         with self.assertRaisesRegex(ValueError, "p has axis"):
             self.read('file = "m.onnx"\naxis = { n = [1] }\n')
+        with self.assertRaisesRegex(ValueError, "peer_within needs peer_reason"):
+            self.read('file = "m.onnx"\npeer_within = 1e-6\n')
         with self.assertRaisesRegex(ValueError, "different numbers of extents"):
             self.read('file = "m.onnx"\naxes = { n = [1, 2, 3], m = [1] }\n')
 

@@ -5,6 +5,7 @@ its open axes left open, and that artifact runs at all shapes.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -80,7 +81,8 @@ class Checker:
         except (peer.Refused, peer.NotImplementedByPeer) as error:
             row.known = relay.Verdict("skipped", f"nothing to compare with: {error}")
             return row
-        row.known = worst(self._relay.verify(folders))
+        verdicts = self._relay.verify(folders)
+        row.known = worst({folder: excused(said, about.peer_within) for folder, said in verdicts.items()})
         row.artifact, row.is_open = self._check_artifact(path, home, folders), bool(about.axes)
         row.seconds = time.monotonic() - began
         return row
@@ -133,6 +135,14 @@ class Checker:
 
 
 ORDER = ("crashes", "engine differs", "differs", "refuses", "limit", "unsupported", "agrees")
+
+
+def excused(said: relay.Verdict, within: float) -> relay.Verdict:
+    """The verdict, but that ONNX Runtime may be as far away as wheels.toml says that it is. No engine of ours may."""
+    values = re.search(r"^expected: .*\bgot (\S+), wanted (\S+),", said.message)
+    if said.kind != "differs" or not values or abs(float(values[1]) - float(values[2])) > within:
+        return said
+    return relay.Verdict("agrees", said.message)
 
 
 def worst(verdicts: dict[Path, relay.Verdict]) -> relay.Verdict:

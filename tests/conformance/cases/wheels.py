@@ -7,7 +7,7 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-FIELDS = {"file", "axes", "draw", "fixed", "integral"}
+FIELDS = {"file", "axes", "draw", "fixed", "integral", "peer_within", "peer_reason"}
 
 
 class Unavailable(Exception):
@@ -23,6 +23,8 @@ class Model:
     draw: dict[str, list[float]] = field(default_factory=dict)
     fixed: dict[str, float] = field(default_factory=dict)
     integral: list[str] = field(default_factory=list)  # inputs of floats that are whole numbers
+    peer_within: float = 0  # how far ONNX Runtime itself is known to be from the exact result
+    peer_reason: str = ""
 
     def runs(self) -> int:
         """How many shapes there are: one if no axis is open."""
@@ -52,6 +54,8 @@ def read(path: Path) -> list[Wheel]:
             if unknown := set(about) - FIELDS:
                 raise ValueError(f"{path.name}: {entry['package']} has {', '.join(sorted(unknown))}")
             model = Model(**about)
+            if bool(model.peer_within) != bool(model.peer_reason):
+                raise ValueError(f"{path.name}: {model.file}: peer_within needs peer_reason, and the other way round")
             if any(len(extents) != model.runs() for extents in model.axes.values()):
                 raise ValueError(f"{path.name}: {model.file} has axes with different numbers of extents")
             models.append(model)

@@ -89,12 +89,23 @@ def read_refusals(text: str, names: Sequence[str]) -> dict[str, str]:
     return out
 
 
+def first_error(text: str) -> str:
+    """The first error with its first note, whether it is said for people or, with --json, as an object."""
+    for line in text.splitlines():
+        if not line.startswith('{"severity":"error"'):
+            continue
+        said = json.loads(line)
+        slug = f" [{said['slug']}]" if "slug" in said else ""
+        note = f" ({said['notes'][0]})" if said.get("notes") else ""
+        return said["message"] + slug + note
+    error = re.search(r"^(?:.*: )?error: (.*)$", text, re.MULTILINE)
+    note = re.search(r"^note: (.*)$", text, re.MULTILINE)
+    return (error[1] if error else last_line(text)) + (f" ({note[1]})" if note else "")
+
+
 def refusal(code: int, text: str) -> Verdict:
     """The verdict on a model that Relay does not run. The first error counts; others may follow from it."""
-    error = re.search(r"^(?:.*: )?error: (.*)$", text, re.MULTILINE)
-    message = error[1] if error else last_line(text)
-    note = re.search(r"^note: (.*)$", text, re.MULTILINE)
-    message += f" ({note[1]})" if note else ""
+    message = first_error(text)
     node = re.search(r"\(node `(n\d+)`\)", message)
     kinds = {4: "unsupported", 5: "limit", BUG: "crashes"}
     return Verdict(kinds.get(code, "refuses"), message, node[1] if node else "")
