@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What `./dev conformance` decides by itself: lists, verdicts, crashes, the wheels. Needs neither `onnx` nor a network."""
+"""What `./dev conformance` decides by itself: lists, verdicts, crashes, wheels. Needs neither `onnx` nor a network."""
 
 import io
 import json

@@ -120,7 +120,8 @@ class VerdictTest(unittest.TestCase):
 
     def test_refusals_are_read_as_objects_too(self):
         text = '{"severity":"error","slug":"some-slug","message":"no (node `n3`)","notes":["do this"]}\n{"severity":"remedy"}'
-        self.assertEqual(relay.refusal(4, text), relay.Verdict("unsupported", "no (node `n3`) [some-slug] (do this)", "n3"))
+        wanted = relay.Verdict("unsupported", "no (node `n3`) [some-slug] (do this)", "n3")
+        self.assertEqual(relay.refusal(4, text), wanted)
         self.assertEqual(relay.refusal(2, '{"severity":"error","message":"no"}').message, "no")
 
     def test_a_batch_that_dies_is_halved(self):

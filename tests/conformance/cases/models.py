@@ -1,7 +1,7 @@
 """`./dev conformance models`: models inside wheels, against ONNX Runtime without its optimisations.
 
-Each model runs at each of its shapes on the interpreter and on `jit`, with its extents known. It is compiled once besides,
-its open axes left open, and that artifact runs at all shapes.
+Each model runs at each of its shapes on the interpreter and on `jit`, with its extents known. It is compiled once
+besides, its open axes left open, and that artifact runs at all shapes.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The command line of tests/conformance/run. Standard library only: it is read before the virtual environment exists."""
+"""The command line of tests/conformance/run. Standard library only: no virtual environment exists yet."""
 
 import argparse
 import os
