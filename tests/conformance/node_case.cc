@@ -47,27 +47,65 @@ Result<Tensor> read_file_of(const std::string& folder, const nlohmann::json& fil
   return frontend::data::read_tensor(path, "", {}, diagnostics);
 }
 
-// The value of a parameter of this type. Reports why there is none.
-Result<Value> value_of(const std::string& folder, const nlohmann::json& form, Type type,
-                       Diagnostics& diagnostics) {
-  const auto* tuple = type->as<TupleType>();
-  if (form.is_string() && type->as<TensorType>()) {
-    Result<Tensor> t = read_file_of(folder, form, diagnostics);
-    if (!t) return kReported;
-    return Value(std::move(*t));
-  }
-  if (form.is_array() && tuple && tuple->fields.size() == form.size()) {
-    std::vector<Value> fields;
-    for (size_t i = 0; i < form.size(); ++i) {
-      Result<Value> field = value_of(folder, form[i], tuple->fields[static_cast<uint32_t>(i)], diagnostics);
-      if (!field) return kReported;
-      fields.push_back(std::move(*field));
+// Makes the values of parameters.
+class Values {
+ public:
+  Values(const std::string& folder, const Module& module, Diagnostics& diagnostics)
+      : folder_(folder), module_(module), diagnostics_(diagnostics) {}
+
+  // Reports why the form that case.json says is no value of this type. Types are not nested deeply,
+  // so this recurses.
+  Result<Value> of(const nlohmann::json& form, Type type) {
+    const auto* tuple = type->as<TupleType>();
+    const auto* data = type->as<DataType>();
+    if (form.is_string() && type->as<TensorType>()) {
+      Result<Tensor> t = read_file_of(folder_, form, diagnostics_);
+      if (!t) return kReported;
+      return Value(std::move(*t));
     }
-    return Value::tuple(std::move(fields));
+    if (form.is_array() && tuple && tuple->fields.size() == form.size()) {
+      std::vector<Type> types(tuple->fields.begin(), tuple->fields.end());
+      Result<std::vector<Value>> fields = all(form, types);
+      if (!fields) return kReported;
+      return Value::tuple(std::move(*fields));
+    }
+    if (form.is_array() && data && data->name.text() == "List") return list(form, data->args[0]);
+    if (data && data->name.text() == "Option") return option(form, data->args[0]);
+    diagnostics_.error(Span::none(), "unsupported-input", "the test has no value of the parameter's type");
+    return kReported;
   }
-  diagnostics.error(Span::none(), "unsupported-input", "the test has no value of the parameter's type");
-  return kReported;
-}
+
+ private:
+  Result<std::vector<Value>> all(const nlohmann::json& forms, const std::vector<Type>& types) {
+    std::vector<Value> out;
+    for (size_t i = 0; i < forms.size(); ++i) {
+      Result<Value> value = of(forms[i], types[i]);
+      if (!value) return kReported;
+      out.push_back(std::move(*value));
+    }
+    return out;
+  }
+
+  Result<Value> list(const nlohmann::json& forms, Type element) {
+    Result<std::vector<Value>> elements = all(forms, std::vector<Type>(forms.size(), element));
+    if (!elements) return kReported;
+    Value out = Value::data(module_.constructor("Nil"), {});
+    for (size_t i = elements->size(); i-- > 0;)
+      out = Value::data(module_.constructor("Cons"), {std::move((*elements)[i]), std::move(out)});
+    return out;
+  }
+
+  Result<Value> option(const nlohmann::json& form, Type type) {
+    if (form.is_null()) return Value::data(module_.constructor("None"), {});
+    Result<Value> value = of(form, type);
+    if (!value) return kReported;
+    return Value::data(module_.constructor("Some"), {std::move(*value)});
+  }
+
+  const std::string& folder_;
+  const Module& module_;
+  Diagnostics& diagnostics_;
+};
 
 // The tensors of an output, sequences taken apart.
 bool append_wanted(const std::string& folder, const nlohmann::json& form, std::vector<Tensor>& out,
@@ -113,9 +151,9 @@ std::optional<NodeCase> load_case(const std::string& folder, const Module& empty
   const Fn& main = *checked->function("main");
   if (inputs.size() != main.params.size())
     throw std::runtime_error(cat(inputs.size(), " inputs for ", main.params.size(), " parameters"));
+  Values values(folder, *checked, diagnostics);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Type type = main.params[static_cast<uint32_t>(i)]->type;
-    Result<Value> value = value_of(folder, inputs[i], type, diagnostics);
+    Result<Value> value = values.of(inputs[i], main.params[static_cast<uint32_t>(i)]->type);
     if (!value) return refuse(diagnostics, why);
     out.args.push_back(std::move(*value));
   }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "passes/reference.h"
 #include "tests/conformance/engine_batch.h"
 #include "tests/conformance/node_case.h"
+#include "tests/support/engine_skips.h"
 
 namespace relay::tests {
 namespace {
@@ -72,8 +74,7 @@ std::vector<Bound> bounds_of(const NodeCase& c, const Value& result) {
 
 // Tells what the interpreter does. Returns nullopt if it has no result for the engines to compare.
 std::optional<Loaded> interpret(const std::string& name, NodeCase c) {
-  const driver::Outcome outcome =
-      driver::find_engine("interp")->prepare(c.module, "main", {}).run(c.args);
+  const driver::Outcome outcome = driver::find_engine("interp")->prepare(c.module, "main", {}).run(c.args);
   if (outcome.kind != driver::Outcome::Kind::kValue) {
     tell(name, "interp", {"wrong", "", outcome.message});
     return std::nullopt;
@@ -114,7 +115,8 @@ std::vector<Loaded> load(std::span<const std::string> folders, bool is_open) {
 Said said_of(const NodeCase& wanted, const EngineTest& test, const driver::VerifyRow& row,
              std::span<const Tensor> got) {
   const bool weaker = !row.weaker.empty() || row.interpreted_calls > 0;
-  if (!row.skipped.empty()) return {"refused", row.slug, row.skipped};
+  if (!row.skipped.empty())
+    return {may_skip(row.engine, row.slug) ? "skipped" : "refused", row.slug, row.skipped};
   if (!row.ok) return {"wrong", "", row.trouble()};
   const std::string wrong = wrong_result(wanted, {got.begin(), got.end()}, test.bounds);
   return {wrong.empty() ? "pass" : "wrong", "", wrong, false, weaker};
@@ -124,13 +126,12 @@ void run_setting(const Setting& setting, std::span<const Loaded> cases) {
   const Stopwatch watch;
   std::vector<EngineTest> tests;
   for (const Loaded& c : cases) tests.push_back(c.test);
-  run_on_engine(
-      *setting.engine, {.opt_level = setting.level}, tests,
-      [&](const EngineTest& test, const driver::VerifyRow& row, std::span<const Tensor> got) {
-        const auto at = std::find_if(cases.begin(), cases.end(),
-                                     [&](const Loaded& c) { return c.test.name == test.name; });
-        tell(test.name, setting.text, said_of(at->wanted, test, row, got));
-      });
+  run_on_engine(*setting.engine, {.opt_level = setting.level}, tests,
+                [&](const EngineTest& test, const driver::VerifyRow& row, std::span<const Tensor> got) {
+                  const auto at = std::find_if(cases.begin(), cases.end(),
+                                               [&](const Loaded& c) { return c.test.name == test.name; });
+                  tell(test.name, setting.text, said_of(at->wanted, test, row, got));
+                });
   print({{"setting", setting.text}, {"seconds", watch.seconds()}});
 }
 
