@@ -107,22 +107,18 @@ Results scaler(Node& n) {
 Results one_hot_encoder(Node& n) {
   if (n.attribute("cats_strings")) n.unsupported("its categories are texts", "encode them as integers");
   const std::vector<int64_t> categories = whole_list(n, "cats_int64s");
-  const auto count = static_cast<int64_t>(categories.size());
-  n.require(count > 0, "it has no categories");
+  n.require(!categories.empty(), "it has no categories");
   if (std::set(categories.begin(), categories.end()).size() != categories.size())
     n.unsupported("it has a category twice");
   const int64_t rank = static_cast<int64_t>(n.rank(0));
   const Expr x = n.expand_dims(n.cast(n.input(0), kInt64), rank);
   const Expr is = n.call(kEqual, {x, n.ints(categories)});
   if (n.integer("zeros", 1) != 0) return {n.cast(is, kFloat32)};
-  const std::vector<AttrArg> last{{"axis", std::vector<int64_t>{-1}}};
-  const Expr known = n.call(kAny, {is}, last);
-  const Expr place = n.call(kWhere, {known, n.call(kArgmax, {n.cast(is, kInt32)}, last),
-                                     n.scalar(kInt32, static_cast<double>(count))});
-  std::vector<double> rows(static_cast<size_t>(count * count), 0);
-  for (int64_t i = 0; i < count; ++i) rows[static_cast<size_t>(i * count + i)] = 1;
-  return {n.call(kTake, {float_table(n, kFloat32, {count, count}, rows), place},
-                 {{"axis", int64_t{0}}, {"mode", std::string("fast")}})};
+  const Expr known = n.call(kAny, {is}, {{"axis", std::vector<int64_t>{-1}}});
+  const Expr place = n.call(kWhere, {known, n.scalar(kInt32, 0), n.scalar(kInt32, 1)});
+  const std::vector<AttrArg> trapping{{"axis", int64_t{0}}, {"mode", std::string("fast")}};
+  const Expr one = n.call(kTake, {float_table(n, kFloat32, {1}, {1}), place}, trapping);
+  return {n.call(kMultiply, {n.cast(is, kFloat32), n.expand_dims(one, rank)})};
 }
 
 // Rows that a label names are a map outside of graphs; here they stay the tensor that they are.

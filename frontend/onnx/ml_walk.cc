@@ -13,7 +13,8 @@ namespace {
 
 using namespace op;
 
-constexpr int64_t kMostWeights = int64_t{1} << 26;  // in the table of all leaves and targets
+// The table of all leaves and targets has at most so many weights, or so many for each one of the model.
+constexpr int64_t kMostWeights = int64_t{1} << 24, kMostForOne = 64;
 
 class Walk {
  public:
@@ -214,7 +215,8 @@ Scores scores_by_table(Node& n, const Forest& forest, Expr x, int64_t depth) {
     if (forest.nodes[i].leaf()) row[i] = rows++;
   }
   n.require(rows > 0, "it has no leaf");
-  if (rows > kMostWeights / forest.targets)
+  const int64_t most = std::max(kMostWeights, kMostForOne * static_cast<int64_t>(forest.weights.size()));
+  if (rows > most / forest.targets)
     n.unsupported(cat("it has ", rows, " leaves for ", forest.targets, " targets, which is too much"),
                   "give each tree one target, or divide the ensemble");
   Tensor table(type_of(x).dtype, {rows, forest.targets}), present(kBool, {rows, forest.targets});

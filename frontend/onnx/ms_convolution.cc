@@ -15,6 +15,36 @@ Results fused_convolution(Node& n) {
   return {activated(n, y, n.text("activation", ""), real_list(n, "activation_params"))};
 }
 
+// Channels from the end to behind the batch, or back.
+Expr with_channels(Node& n, Expr x, bool to_front) {
+  const auto rank = static_cast<int64_t>(type_of(x).rank());
+  n.require(rank >= 3, "its input needs batch, channels and at least one more axis");
+  std::vector<int64_t> order{0};
+  if (to_front) order.push_back(rank - 1);
+  for (int64_t axis = to_front ? 1 : 2; axis < (to_front ? rank - 1 : rank); ++axis) order.push_back(axis);
+  if (!to_front) order.push_back(1);
+  return n.transpose(x, order);
+}
+
+// The data has its channels last; the weight is that of Conv. No kernel of ONNX Runtime on CPUs has
+// these operators; their schemas say so.
+Results convolution_of_channels_last(Node& n) {
+  Operand data;
+  data.expr = with_channels(n, n.input(0), true);
+  std::vector<Operand*> inputs{&data};
+  for (size_t i = 1; i < 3; ++i) inputs.push_back(n.has(i) ? &n.operand(i) : nullptr);
+  Node conv(n.importer(), n.proto(), 11, inputs);
+  const Expr y = with_channels(n, conv.convert_as("Conv", 11)[0], false);
+  n.without_effect({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"});  // read by Conv
+  return {y};
+}
+
+Results fused_convolution_of_channels_last(Node& n) {
+  Expr y = convolution_of_channels_last(n)[0];
+  if (n.has(3)) y = n.call(kAdd, {y, n.input(3)});
+  return {activated(n, y, n.text("activation", ""), real_list(n, "activation_params"))};
+}
+
 Results padded_transposed_convolution(Node& n) {
   n.unsupported("a transposed convolution whose pads are computed is not supported",
                 "export ConvTranspose with the attribute `pads`");
@@ -24,6 +54,8 @@ constexpr Row kRows[] = {
     {"com.microsoft.ConvTransposeWithDynamicPads", 1, padded_transposed_convolution,
      "all forms: computed pads"},
     {"com.microsoft.FusedConv", 1, fused_convolution},
+    {"com.microsoft.NhwcConv", 1, convolution_of_channels_last},
+    {"com.microsoft.NhwcFusedConv", 1, fused_convolution_of_channels_last},
 };
 
 }  // namespace

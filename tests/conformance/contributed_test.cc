@@ -123,6 +123,34 @@ TEST(ContributedOperators, AreAsInOnnxRuntime) {
   }
 }
 
+// Computed by hand: ONNX Runtime has no kernel for them on CPUs.
+TEST(ContributedOperators, ConvolutionsOfChannelsLast) {
+  const Tensor x = tensor(kFloat32, {1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+  const Tensor w = tensor(kFloat32, {2, 2, 1, 1}, {1, 10, 100, 0});
+  const Tensor bias = tensor(kFloat32, {2}, {0.5, 0});
+  const Tensor z = tensor(kFloat32, {1, 2, 2, 2}, {-50, 1, -50, 1, -50, 1, -50, 1});
+  for (const bool fused : {false, true}) {
+    frontend::TestModel model(17);
+    model.proto.add_opset_import()->set_domain("com.microsoft");
+    model.proto.mutable_opset_import(1)->set_version(1);
+    model.input("x", {1, 2, 2, 2}).input("w", {2, 2, 1, 1}).input("b", {2});
+    if (fused) model.input("z", {1, 2, 2, 2});
+    std::vector<std::string> names{"x", "w", "b"};
+    if (fused) names.push_back("z");
+    model.node(fused ? "NhwcFusedConv" : "NhwcConv", names, {"y"}).attr("pads", std::vector<int64_t>(4, 0));
+    model.last->set_domain("com.microsoft");
+    if (fused) model.attr("activation", "Relu");
+    model.output("y");
+    std::vector<Value> args{Value(x), Value(w), Value(bias)};
+    if (fused) args.push_back(Value(z));
+    const std::vector<Tensor> got = run(model, args);
+    ASSERT_EQ(got.size(), 1u);
+    const std::vector<double> plain{21.5, 100, 43.5, 300, 65.5, 500, 87.5, 700};
+    const std::vector<double> with_z{0, 101, 0, 301, 15.5, 501, 37.5, 701};
+    EXPECT_TRUE(identical(got[0], tensor(kFloat32, {1, 2, 2, 2}, fused ? with_z : plain))) << show(got[0]);
+  }
+}
+
 TEST(ContributedOperators, TakeOpenAxes) {
   size_t tried = 0;
   for (const Case& c : cases()) {
