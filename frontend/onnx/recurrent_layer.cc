@@ -12,8 +12,12 @@ RecurrentLayer::RecurrentLayer(Node& node, int64_t gate_count, const std::vector
                                RecurrentProducts special)
     : n(node), gates(gate_count), products(std::move(special)) {
   if (!products.weigh) {
-    products.weigh = [this](Expr rows, size_t input, int64_t d) { return product(rows, of_direction(input, d)); };
+    products.weigh = [this](Expr rows, size_t input, int64_t d) {
+      return product(rows, of_direction(input, d));
+    };
   }
+  // Before version 7 it said whether the first result is wanted, which its name says too.
+  if (n.opset() < 7) n.without_effect({"output_sequence"});
   const int64_t layout = n.integer("layout", 0);
   n.require(layout == 0 || layout == 1, "its attribute `layout` must be 0 or 1");
   batch_first = layout == 1;

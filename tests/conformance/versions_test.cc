@@ -342,6 +342,14 @@ TEST(Versions, MasksOfDeformableConvolutions) {
       .gives({1, 1, 1, 2}, {115.5, 184});  // (1 + 30) / 2 and (2 + 40) * 2, and the bias
 }
 
+TEST(Versions, RecurrentLayersOfTheFirstVersion) {
+  const Tensor one = floats({1, 1, 1}, {1});
+  Node(1, "RNN", {one, one, one})
+      .attr("hidden_size", 1)
+      .attr("output_sequence", 1)
+      .gives({1, 1, 1, 1}, {std::tanh(1.0)});
+}
+
 TEST(Versions, ExtremesOfBooleans) {
   const Tensor x = tensor(kBool, {2, 2}, {0, 1, 0, 0});
   Node(20, "ReduceMax", {x}, {{1}}).attr("keepdims", 0).gives({2}, {1, 0});
