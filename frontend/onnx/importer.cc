@@ -69,32 +69,32 @@ bool Importer::check_versions() {
     diagnostics_.error(Span::none(), "onnx-no-graph", cat("`", name_, "` is no ONNX model: it has no graph"));
     return false;
   }
-  for (const ::onnx::OperatorSetIdProto& set : model_.opset_import()) {
-    const std::string domain = set.domain() == "ai.onnx" ? "" : set.domain();
-    opsets_[domain] = set.version();
-  }
-  const auto own = opsets_.find("");
-  if (own == opsets_.end()) {
-    if (!opsets_.empty()) return true;  // only other domains: each node will be refused by name
+  model_opsets_ = opsets_of(model_.opset_import());
+  if (!functions_.read(model_, model_opsets_, name_, diagnostics_)) return false;
+  bool ok = true;
+  for (const ModelFunction* f : functions_.called())
+    ok = check_opsets(f->opsets, cat("function `", show_name(*f->proto), "` of `", name_, "`")) && ok;
+  if (model_opsets_.empty()) {
     diagnostics_
         .error(Span::none(), "onnx-no-opset", cat("`", name_, "` does not say which operator set it uses"))
         .note("export the model again: what its operators mean depends on the version of their set");
     return false;
   }
+  return check_opsets(model_opsets_, cat("`", name_, "`")) && ok;
+}
+
+bool Importer::check_opsets(const Opsets& opsets, std::string_view whose) {
+  const auto own = opsets.find("");
+  if (own == opsets.end()) return true;  // only other domains: each node will be refused by name
   if (own->second < kOldestOpset || own->second > kNewestOpset) {
     diagnostics_
         .error(Span::none(), "unsupported-opset",
-               cat("`", name_, "` uses version ", own->second, " of ONNX's operator set; ", kOldestOpset,
+               cat(whose, " uses version ", own->second, " of ONNX's operator set; ", kOldestOpset,
                    " to ", kNewestOpset, " are supported"))
         .note("convert the model with onnx.version_converter, or export it again for such a version");
     return false;
   }
   return true;
-}
-
-int64_t Importer::opset_of(const ::onnx::NodeProto& proto) const {
-  const auto it = opsets_.find(proto.domain() == "ai.onnx" ? "" : proto.domain());
-  return it == opsets_.end() ? 0 : it->second;
 }
 
 Span Importer::span_of(const ::onnx::NodeProto& node) const {
@@ -148,22 +148,31 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
   return ok;
 }
 
-std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphProto& graph,
-                                                           NameScope& scope) {
+void Importer::import_nodes(const google::protobuf::RepeatedPtrField<::onnx::NodeProto>& nodes,
+                            NameScope& scope) {
   // Also where a node of the graph finds no memory: that ends the node around it, and
   // the import goes on.
   struct Entered {
-    NameScope*& current;
+    Importer& importer;
     NameScope* const before;
-    ~Entered() { current = before; }
+    ~Entered() {
+      importer.scope_ = before;
+      --importer.nesting_;
+    }
   };
-  const Entered entered{scope_, std::exchange(scope_, &scope)};
-  for (const ::onnx::NodeProto& node : graph.node()) convert(node);
+  const Entered entered{*this, std::exchange(scope_, &scope)};
+  ++nesting_;
+  for (const ::onnx::NodeProto& node : nodes) convert(node);
+}
+
+std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphProto& graph,
+                                                           NameScope& scope) {
+  import_nodes(graph.node(), scope);
   std::vector<Operand> out;
   bool ok = true;
   for (const ::onnx::ValueInfoProto& o : graph.output()) {
     Operand* found = scope.find(o.name());
-    if (!found) {
+    if (!found || found->absent) {
       diagnostics_.error(Span::none(), "onnx-undefined-output",
                          cat("`", name_, "`: nothing defines the output `", printable(o.name()), "`"));
       ok = false;
@@ -189,6 +198,7 @@ void Importer::report(const ::onnx::NodeProto& proto, const Refusal& refusal) {
       cat("`", printable(proto.op_type()), "`",
           proto.name().empty() ? "" : cat(" (node `", printable(proto.name()), "`)"), ": ", refusal.reason));
   if (!refusal.remedy.empty()) d.note(refusal.remedy);
+  if (call_) d.note(place_of(*call_));
   // A remedy is looked for only where it will be read.
   if (choices_.empty() || diagnostics_.errors() > Diagnostics::kMaxKept) return;
   const Choice& choice = *choices_.front();
@@ -200,12 +210,21 @@ void Importer::report(const ::onnx::NodeProto& proto, const Refusal& refusal) {
 }
 
 void Importer::convert(const ::onnx::NodeProto& proto) {
+  if (!call_ || !refers_to_attributes(proto)) return convert_resolved(proto);
+  const ::onnx::NodeProto resolved = with_attributes(proto, *call_);
+  const auto place = spans_.emplace(&resolved, span_of(proto)).first;
+  convert_resolved(resolved);
+  spans_.erase(place);
+}
+
+void Importer::convert_resolved(const ::onnx::NodeProto& proto) {
   const SpanScope span(builder_, span_of(proto));
   std::vector<Operand*> inputs;
   bool failed = false;
   for (const std::string& name : proto.input()) {
-    inputs.push_back(name.empty() ? nullptr : scope_->find(name));
-    if (!name.empty() && !inputs.back()) {
+    Operand* found = name.empty() ? nullptr : scope_->find(name);
+    inputs.push_back(found && found->absent ? nullptr : found);
+    if (!name.empty() && !found) {
       report(proto,
              {"onnx-undefined-value", cat("it uses `", printable(name), "`, which nothing before it defines"),
               "the nodes of a graph stand in the order in which they are computed"});
@@ -215,13 +234,16 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
   }
   while (!inputs.empty() && !inputs.back()) inputs.pop_back();
 
-  const int64_t opset = opset_of(proto);
+  const int64_t opset = opset_in(*opsets_, proto);
+  const ModelFunction* function = function_of(proto);
   const Row* row = find_row(full_name(proto), opset);
   std::optional<std::vector<Operand>> results;
-  if (!failed && (row || is_control_flow(full_name(proto)))) {
+  if (!failed && (function || row || is_control_flow(full_name(proto)))) {
     Node node(*this, proto, opset, inputs);
     try {
-      results = row ? results_of(node, *row) : convert_control_flow(node);
+      results = function ? import_call(*function, node)
+                : row    ? results_of(node, *row)
+                         : convert_control_flow(node);
       failed = !results;
       for (size_t i = failed ? node.outputs() : results->size(); i < node.outputs(); ++i) {
         if (node.wants(i))

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/onnx/functions.h"
 #include "frontend/onnx/import.h"
 #include "frontend/onnx/node.h"
 #include "ir/traverse.h"
@@ -83,20 +84,28 @@ class Importer {
   // Counts steps of recurrent layers; false if there are more than the limit.
   bool unroll(int64_t steps) { return (unrolled_steps_ += steps) <= options_.all_unrolled_steps; }
 
+  // The node as a call of one of the model's functions (functions.h); null if it is none.
+  const ModelFunction* function_of(const ::onnx::NodeProto& node) const { return functions_.find(node); }
+  // Imports the body of the function with these inputs: its outputs. Nothing if a node of
+  // it was refused.
+  std::optional<std::vector<Operand>> import_call(const ModelFunction& function, Node& node);
+
   // Where a node stands in the listing.
   Span span_of(const ::onnx::NodeProto& node) const;
 
  private:
   bool check_versions();
+  bool check_opsets(const Opsets& opsets, std::string_view whose);
   bool list_nodes();  // the listing, the spans, the limits; every operator that cannot be imported at all
   void name_file(const ::onnx::TensorProto& proto) const;
   bool read_initialisers(const ::onnx::GraphProto& graph, NameScope& scope);
   bool declare_inputs(std::vector<const Var*>& params);
   std::optional<std::vector<Dim>> input_dims(const ::onnx::ValueInfoProto& input);
   void convert(const ::onnx::NodeProto& proto);
+  void convert_resolved(const ::onnx::NodeProto& proto);
+  void import_nodes(const google::protobuf::RepeatedPtrField<::onnx::NodeProto>& nodes, NameScope& scope);
   std::optional<std::vector<Operand>> results_of(Node& node, const Row& row);
   void report(const ::onnx::NodeProto& proto, const Refusal& refusal);
-  int64_t opset_of(const ::onnx::NodeProto& proto) const;
 
   const ::onnx::ModelProto& model_;
   std::string name_;
@@ -105,7 +114,13 @@ class Importer {
   const ImportOptions& options_;
   Diagnostics& diagnostics_;
   Builder builder_;
-  std::map<std::string, int64_t> opsets_;
+  Opsets model_opsets_;
+  const Opsets* opsets_ = &model_opsets_;  // those of the function while its body is imported
+  ModelFunctions functions_;
+  const FunctionCall* call_ = nullptr;  // the innermost one
+  size_t nesting_ = 0;                  // graphs and bodies of functions around the node
+  size_t called_nodes_ = 0;             // of bodies, each time that one is imported
+  bool too_many_calls_ = false;         // it was reported
   std::unordered_map<const ::onnx::NodeProto*, Span> spans_;
   NameScope* scope_ = nullptr;
 

@@ -92,7 +92,7 @@ const AttributeProto* Node::attribute(std::string_view name) {
   for (const AttributeProto& a : proto_.attribute()) {
     if (a.name() != name) continue;
     if (!a.ref_attr_name().empty())
-      unsupported(cat("its attribute `", name, "` refers to a parameter of a model function"));
+      invalid(cat("its attribute `", name, "` refers to one of a function, and it is in none"));
     return &a;
   }
   return nullptr;

@@ -26,6 +26,7 @@ struct Operand {
   Expr expr = nullptr;               // null: made of `index` when first needed
   std::optional<IndexTensor> index;  // what is known of the elements
   bool closed = false;               // depends on constants only
+  bool absent = false;               // an input of a function that its call leaves out
   bool failed = false;               // its node was refused: users are passed over in silence
 };
 
