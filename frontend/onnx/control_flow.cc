@@ -8,6 +8,7 @@
 #include "base/cat.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/sequences.h"
 #include "ir/analysis.h"
 
 namespace relay::frontend {
@@ -73,6 +74,7 @@ std::optional<std::vector<Operand>> convert_if(Node& n) {
   if (!yes || !no) return std::nullopt;
   n.require(yes->size() == no->size() && yes->size() == n.outputs(),
             "its branches and its outputs differ in number");
+  const JoinedBranches joined(n, *yes, *no);
   std::vector<Expr> then_parts, else_parts;
   std::vector<Type> types;
   for (size_t i = 0; i < yes->size(); ++i) {
@@ -87,7 +89,7 @@ std::optional<std::vector<Operand>> convert_if(Node& n) {
   }
   const Type type = types.size() == 1 ? types[0] : n.context().tuple_type(types);
   const Expr whole = b.with_type(b.if_(condition, pack(b, then_parts), pack(b, else_parts)), type);
-  return unpack(b, whole, types.size());
+  return joined.rebuilt(unpack(b, whole, types.size()));
 }
 
 // Loop(trips, condition, states...) as a function that calls itself:
@@ -206,7 +208,11 @@ std::string Importer::Choice::remedy() const {
 bool is_control_flow(std::string_view name) { return name == "If" || name == "Loop"; }
 
 std::optional<std::vector<Operand>> convert_control_flow(Node& n) {
-  return n.proto().op_type() == "If" ? convert_if(n) : convert_loop(n);
+  if (n.proto().op_type() == "If") return convert_if(n);
+  for (size_t i = 2; i < n.inputs(); ++i) {
+    if (n.has(i) && is_composite(n.operand(i))) return convert_loop_of_composites(n);
+  }
+  return convert_loop(n);
 }
 
 }  // namespace relay::frontend

@@ -36,8 +36,7 @@ std::optional<std::vector<Operand>> Importer::import_call(const ModelFunction& f
                   "write out some of the model's functions where they are called"};
   }
   // Functions that call another one twice, which does the same, have exponentially many nodes.
-  called_nodes_ += static_cast<size_t>(f.node_size()) + 1;
-  if (called_nodes_ > options_.nodes) {
+  if (!spend(static_cast<size_t>(f.node_size()) + 1)) {
     if (std::exchange(too_many_calls_, true)) return std::nullopt;  // said once
     throw Refusal{"limit-nodes",
                   cat("the bodies of the model's functions, one for each call, have more nodes than the limit of ",

@@ -10,6 +10,7 @@
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/interface_of.h"
+#include "frontend/onnx/sequences.h"
 #include "frontend/onnx/wire.h"
 
 namespace relay::frontend {
@@ -79,6 +80,7 @@ std::vector<std::string> importable_operators() {
     last = row.name;
   }
   for (const char* name : {"If 1", "Loop 1"}) out.emplace_back(name);
+  for (std::string& name : composite_operators()) out.push_back(std::move(name));
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/sequences.h"
 #include "op/registry.h"
 
 namespace relay::frontend {
@@ -21,6 +22,7 @@ Importer::Importer(const ::onnx::ModelProto& model, const std::string& name, con
     : model_(model),
       name_(name),
       folder_(folder),
+      empty_(empty),
       module_(empty),
       options_(options),
       diagnostics_(diagnostics),
@@ -42,14 +44,14 @@ Result<Module> Importer::run() {
   std::vector<Expr> results;
   std::vector<std::string> input_names, output_names;
   try {
-    for (Operand& o : *outputs) results.push_back(materialise(o));
+    for (size_t i = 0; i < outputs->size(); ++i)
+      name_outputs(model_.graph().output(static_cast<int>(i)).name(), (*outputs)[i], results, output_names);
   } catch (const Refusal& refusal) {
     diagnostics_.error(Span::none(), refusal.slug, cat("an output of `", name_, "`: ", refusal.reason));
     return kReported;
   }
-  for (const ::onnx::ValueInfoProto& o : model_.graph().output()) output_names.push_back(o.name());
   for (const Var* p : params) input_names.push_back(p->name.str());
-  if (results.empty()) {
+  if (outputs->empty()) {
     diagnostics_.error(Span::none(), "onnx-no-outputs", cat("`", name_, "` has no outputs"))
         .note("declare what the model computes as outputs of its graph");
     return kReported;
@@ -61,7 +63,7 @@ Result<Module> Importer::run() {
   const Attrs attrs = context().attrs(named);
   Module out = module_;
   out.set_function("main", builder_.fn(params, body, nullptr, attrs));
-  return out;
+  return module_.data_types().empty() ? out : without_unused(out);
 }
 
 bool Importer::check_versions() {
@@ -238,12 +240,14 @@ void Importer::convert_resolved(const ::onnx::NodeProto& proto) {
   const ModelFunction* function = function_of(proto);
   const Row* row = find_row(full_name(proto), opset);
   std::optional<std::vector<Operand>> results;
-  if (!failed && (function || row || is_control_flow(full_name(proto)))) {
+  if (!failed && (function || row || is_control_flow(full_name(proto)) ||
+                  is_composite_operator(full_name(proto), opset))) {
     Node node(*this, proto, opset, inputs);
     try {
-      results = function ? import_call(*function, node)
-                : row    ? results_of(node, *row)
-                         : convert_control_flow(node);
+      results = function                ? import_call(*function, node)
+                : takes_composites(node) ? convert_composites(node)
+                : row                    ? results_of(node, *row)
+                                         : convert_control_flow(node);
       failed = !results;
       for (size_t i = failed ? node.outputs() : results->size(); i < node.outputs(); ++i) {
         if (node.wants(i))

@@ -3,6 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -81,6 +82,15 @@ class Importer {
     Operand& condition_;
   };
 
+  // The library's types and functions of sequences (sequences.h): a call of one, with its type.
+  void use_library();
+  const Constructor* library_constructor(std::string_view name);
+  Expr library_call(std::string_view function, std::initializer_list<Expr> args, Type type);
+
+  // Counts nodes and elements that are imported again and again: bodies of functions and loops,
+  // sequences. False if there are more than the limit of nodes.
+  bool spend(size_t parts) { return (spent_ += parts) <= options_.nodes; }
+
   // Counts steps of recurrent layers; false if there are more than the limit.
   bool unroll(int64_t steps) { return (unrolled_steps_ += steps) <= options_.all_unrolled_steps; }
 
@@ -101,16 +111,26 @@ class Importer {
   bool read_initialisers(const ::onnx::GraphProto& graph, NameScope& scope);
   bool declare_inputs(std::vector<const Var*>& params);
   std::optional<std::vector<Dim>> input_dims(const ::onnx::ValueInfoProto& input);
+  // Of inputs and outputs that are no tensors (composite_inputs.cc). How many elements of one of that
+  // name the options give; nothing if a run may choose.
+  std::optional<size_t> given_elements(const std::string& name) const;
+  bool expand_input(const std::string& name, const ::onnx::TypeProto& type,
+                    std::vector<const ::onnx::ValueInfoProto*>& out);
+  Operand gathered_input(const std::string& name, const ::onnx::TypeProto& type);
+  bool declare_list(const ::onnx::ValueInfoProto& input, std::vector<const Var*>& params);
+  void name_outputs(const std::string& name, Operand& operand, std::vector<Expr>& results,
+                    std::vector<std::string>& names);
   void convert(const ::onnx::NodeProto& proto);
   void convert_resolved(const ::onnx::NodeProto& proto);
   void import_nodes(const google::protobuf::RepeatedPtrField<::onnx::NodeProto>& nodes, NameScope& scope);
   std::optional<std::vector<Operand>> results_of(Node& node, const Row& row);
+  Module without_unused(const Module& imported) const;  // without functions that @main does not reach
   void report(const ::onnx::NodeProto& proto, const Refusal& refusal);
 
   const ::onnx::ModelProto& model_;
   std::string name_;
   const std::string* folder_;
-  Module module_;
+  Module empty_, module_;
   const ImportOptions& options_;
   Diagnostics& diagnostics_;
   Builder builder_;
@@ -119,7 +139,7 @@ class Importer {
   ModelFunctions functions_;
   const FunctionCall* call_ = nullptr;  // the innermost one
   size_t nesting_ = 0;                  // graphs and bodies of functions around the node
-  size_t called_nodes_ = 0;             // of bodies, each time that one is imported
+  size_t spent_ = 0;
   bool too_many_calls_ = false;         // it was reported
   std::unordered_map<const ::onnx::NodeProto*, Span> spans_;
   NameScope* scope_ = nullptr;
@@ -133,6 +153,8 @@ class Importer {
   };
   std::unordered_map<const kernel::ExprNode*, Place> places_;
 
+  std::deque<::onnx::ValueInfoProto> element_inputs_;  // of sequences: a tensor each
+
   std::set<const Var*> switches_;  // inputs of one element, which may decide what a model does
   std::vector<const Choice*> choices_;
 
@@ -141,6 +163,9 @@ class Importer {
   int64_t unrolled_steps_ = 0;
   int64_t evaluation_budget_ = int64_t{1} << 28;  // additions, or so
 };
+
+// "a sequence", "a map": what is not a tensor, for messages.
+std::string kind_of(const ::onnx::TypeProto& type);
 
 // Which results of a node are known without evaluating it: shape arithmetic over dims. Nothing if
 // the operator is not of that kind, or what it needs is not known.

@@ -4,7 +4,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
-#include "frontend/onnx/importer.h"
+#include "frontend/onnx/sequences.h"
 #include "op/registry.h"
 
 namespace relay::frontend {
@@ -20,6 +20,16 @@ int64_t work_of(const op::OpDef& op, int64_t largest_argument, int64_t results) 
 
 Expr Importer::materialise(Operand& operand) {
   if (operand.expr) return operand.expr;
+  if (operand.elements) {
+    const Type type = value_type(*this, operand);
+    if (!type) {
+      throw Refusal{"unsupported-operator-form",
+                    "a sequence without elements, or an optional value that is not there, is needed when the "
+                    "model runs, and nothing says what its elements would be",
+                    {}};
+    }
+    return operand.expr = as_value(*this, operand, type);
+  }
   const IndexTensor& index = *operand.index;
   if (index.constant()) return operand.expr = builder_.constant(tensor_of(index));
   std::vector<Expr> parts;

@@ -8,6 +8,7 @@
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/sequences.h"
 
 namespace relay::frontend {
 namespace {
@@ -162,7 +163,8 @@ bool Importer::list_nodes() {
     const ::onnx::NodeProto& node = *line.node;
     const Span span{file, line.begin, line.end};
     spans_.emplace(&node, span);
-    if (function_of(node) || is_control_flow(full_name(node)) || find_row(full_name(node), line.opset))
+    if (function_of(node) || is_control_flow(full_name(node)) || find_row(full_name(node), line.opset) ||
+        is_composite_operator(full_name(node), line.opset))
       continue;
     ok = false;
     auto [known, fresh] = dtypes.try_emplace(line.graph);

@@ -1,6 +1,7 @@
 // What the name of a tensor stands for while a model is imported.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -23,10 +24,15 @@ struct IndexTensor {
 inline constexpr int64_t kMaxIndexElements = 4096;
 
 struct Operand {
-  Expr expr = nullptr;               // null: made of `index` when first needed
+  Expr expr = nullptr;               // null: made of `index` or of the elements when first needed
   std::optional<IndexTensor> index;  // what is known of the elements
   bool closed = false;               // depends on constants only
   bool absent = false;               // an input of a function that its call leaves out
+  // A sequence of known length, or an optional value of which is known whether it is there (then it
+  // has one element): sequences.h.
+  enum class Form : uint8_t { kTensor, kSequence, kOptional };
+  Form form = Form::kTensor;
+  std::shared_ptr<const std::vector<Operand>> elements = nullptr;
   bool failed = false;               // its node was refused: users are passed over in silence
 };
 

@@ -88,7 +88,7 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
 bool Importer::declare_inputs(std::vector<const Var*>& params) {
   const ::onnx::GraphProto& graph = model_.graph();
   bool ok = true;
-  std::vector<const ::onnx::ValueInfoProto*> inputs;
+  std::vector<const ::onnx::ValueInfoProto*> inputs, composites;
   std::set<std::string> names;
   for (const ::onnx::ValueInfoProto& input : graph.input()) {
     const bool is_new = names.insert(input.name()).second;
@@ -99,7 +99,14 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
                                     : cat("two inputs are called `", printable(input.name()), "`")));
       ok = false;
     } else if (!scope_->find(input.name())) {  // an input with a default is a constant
-      inputs.push_back(&input);
+      std::vector<const ::onnx::ValueInfoProto*> tensors;
+      if (input.type().has_tensor_type() || !expand_input(input.name(), input.type(), tensors)) {
+        inputs.push_back(&input);
+        continue;
+      }
+      composites.push_back(&input);
+      for (const ::onnx::ValueInfoProto* t : tensors) names.insert(t->name());
+      inputs.insert(inputs.end(), tensors.begin(), tensors.end());
     }
   }
   const auto check_given = [&](const auto& given, std::string_view what) {
@@ -137,12 +144,7 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
   }
   for (const ::onnx::ValueInfoProto* input : inputs) {
     if (!input->type().has_tensor_type()) {
-      diagnostics_
-          .error(Span::none(), "unsupported-input",
-                 cat("input `", printable(input->name()), "` of `", name_,
-                     "` is not a tensor; sequences, maps and optional values are not supported"))
-          .note("export the model with an input for each tensor");
-      ok = false;
+      ok = declare_list(*input, params) && ok;
       continue;
     }
     const int32_t code = input->type().tensor_type().elem_type();
@@ -182,7 +184,10 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
     }
     scope_->names.emplace(input->name(), std::move(value));
   }
-  return ok;
+  if (!ok) return false;
+  for (const ::onnx::ValueInfoProto* c : composites)
+    scope_->names.emplace(c->name(), gathered_input(c->name(), c->type()));
+  return !diagnostics_.has_errors();
 }
 
 }  // namespace relay::frontend
