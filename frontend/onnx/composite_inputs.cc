@@ -136,9 +136,8 @@ bool Importer::declare_list(const ::onnx::ValueInfoProto& input, std::vector<con
     refuse("onnx-invalid", cat("has elements of more than ", data::kMaxRank, " dimensions"));
     return false;
   }
-  use_library();
   Type of = context().tensor_type(dims, *dtype);
-  for (size_t i = around.size(); i-- > 0;) of = context().data_type(around[i], std::vector<Type>{of});
+  for (size_t i = around.size(); i-- > 0;) of = library_type(around[i], of);
   const Var* param = builder_.var(input.name(), of);
   params.push_back(param);
   Operand value;

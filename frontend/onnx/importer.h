@@ -83,7 +83,7 @@ class Importer {
   };
 
   // The library's types and functions of sequences (sequences.h): a call of one, with its type.
-  void use_library();
+  Type library_type(std::string_view name, Type element);
   const Constructor* library_constructor(std::string_view name);
   Expr library_call(std::string_view function, std::initializer_list<Expr> args, Type type);
 
@@ -124,6 +124,7 @@ class Importer {
   void convert_resolved(const ::onnx::NodeProto& proto);
   void import_nodes(const google::protobuf::RepeatedPtrField<::onnx::NodeProto>& nodes, NameScope& scope);
   std::optional<std::vector<Operand>> results_of(Node& node, const Row& row);
+  void use_library();
   Module without_unused(const Module& imported) const;  // without functions that @main does not reach
   void report(const ::onnx::NodeProto& proto, const Refusal& refusal);
 
@@ -140,6 +141,7 @@ class Importer {
   const FunctionCall* call_ = nullptr;  // the innermost one
   size_t nesting_ = 0;                  // graphs and bodies of functions around the node
   size_t spent_ = 0;
+  bool uses_options_ = false;  // of the library's types, not only `List`
   bool too_many_calls_ = false;         // it was reported
   std::unordered_map<const ::onnx::NodeProto*, Span> spans_;
   NameScope* scope_ = nullptr;

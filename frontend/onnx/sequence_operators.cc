@@ -59,8 +59,7 @@ Type element_type(Node& n, Operand& o) {
 }
 
 Type list_of(Node& n, Type element) {
-  n.importer().use_library();
-  return n.context().data_type("List", std::vector<Type>{element});
+  return n.importer().library_type("List", element);
 }
 
 // A place in a sequence: a number if it is known.
@@ -204,33 +203,59 @@ Operands pieces(Node& n, Expr x, size_t axis, const std::vector<int64_t>& sizes,
   return out;
 }
 
-// As many pieces of `each` as the run finds along an axis that is open or long; the last one may be
-// smaller.
-Expr pieces_of_run(Node& n, Expr x, size_t axis, Dim each, bool keeps) {
+Expr integer(Node& n, int64_t v) { return n.builder().constant(Tensor::scalar_int(kInt64, v)); }
+
+// The elements from `begin` to `end` along an axis.
+Expr between(Node& n, Expr x, size_t axis, Expr begin, Expr end) {
+  const Expr where = n.call(kArange, {begin, end, integer(n, 1)}, {{"dtype", kInt64}});
+  return n.call(kTake, {x, where}, {{"axis", static_cast<int64_t>(axis)}});
+}
+
+// As many pieces of one size as the run finds along an axis; the last one may be smaller.
+Expr pieces_of_run(Node& n, Expr x, size_t axis, Expr size, bool keeps) {
   Builder& b = n.builder();
-  const auto integer = [&](int64_t v) -> Expr { return b.constant(Tensor::scalar_int(kInt64, v)); };
   const auto along = static_cast<int64_t>(axis);
-  const Expr extent = n.call(kTake, {n.call(kShapeOf, {x}, {{"dtype", kInt64}}), integer(along)},
+  const auto* known = size->as<Constant>();
+  const bool single = known && known->value->get_int(0) == 1;
+  const Expr extent = n.call(kTake, {n.call(kShapeOf, {x}, {{"dtype", kInt64}}), integer(n, along)},
                              {{"axis", int64_t{0}}});
-  const int64_t size = each.value();
-  const Expr count = size == 1
-                         ? extent
-                         : n.call(kFloorDivide, {n.call(kAdd, {extent, integer(size - 1)}), integer(size)});
+  const Expr rounded = single ? extent : n.call(kSubtract, {n.call(kAdd, {extent, size}), integer(n, 1)});
+  const Expr count = single ? extent : n.call(kFloorDivide, {rounded, size});
   const Var* i = b.var("i", n.context().scalar_type(kInt64));
   Expr piece = nullptr;
-  if (!keeps) {
+  if (single) {
     piece = n.call(kTake, {x, i}, {{"axis", along}});
-  } else if (size == 1) {
-    piece = n.expand_dims(n.call(kTake, {x, i}, {{"axis", along}}), along);
+    if (keeps) piece = n.expand_dims(piece, along);
   } else {
-    const Expr begin = n.call(kMultiply, {i, integer(size)});
-    const Expr end = n.call(kMinimum, {n.call(kAdd, {begin, integer(size)}), extent});
-    const Expr where = n.call(kArange, {begin, end, integer(1)}, {{"dtype", kInt64}});
-    piece = n.call(kTake, {x, where}, {{"axis", along}});
+    const Expr begin = n.call(kMultiply, {i, size});
+    piece = between(n, x, axis, begin, n.call(kMinimum, {n.call(kAdd, {begin, size}), extent}));
   }
   const Expr make = b.with_type(b.fn(std::vector{i}, piece, piece->type),
                                 n.context().fn_type({}, std::vector<Type>{i->type}, piece->type));
   return n.importer().library_call("sequence_tabulate", {make, count}, list_of(n, piece->type));
+}
+
+// Pieces of sizes that only a run knows. Traps if they do not add up to the extent.
+Operands pieces_of_sizes(Node& n, Expr x, size_t axis, Dim extent) {
+  const std::vector<Dim> count = dims_of(n.input(1));
+  if (!count[0].is_const() || !extent.is_const())
+    n.unsupported("how many pieces there are, or what they are cut from, is not known",
+                  "fix the dynamic axes with --input-shapes");
+  n.require(count[0].value() <= static_cast<int64_t>(kMostElements), "it has too many sizes");
+  spend(n, static_cast<size_t>(count[0].value()));
+  const Expr sizes = n.cast(n.input(1), kInt64);
+  std::vector<Expr> ends{integer(n, 0)};
+  for (int64_t k = 0; k < count[0].value(); ++k)
+    ends.push_back(n.call(
+        kAdd, {ends.back(), n.call(kTake, {sizes, integer(n, k)}, {{"axis", int64_t{0}}})}));
+  // All places up to the last end are as many as the axis has: the reshape says so or traps.
+  const Expr all = n.call(kArange, {integer(n, 0), ends.back(), integer(n, 1)}, {{"dtype", kInt64}});
+  const Expr places = n.call(kReshape, {all}, {{"newshape", std::vector<int64_t>{extent.value()}}});
+  const Expr whole = n.call(kTake, {x, places}, {{"axis", static_cast<int64_t>(axis)}});
+  Operands out;
+  for (size_t k = 0; k + 1 < ends.size(); ++k)
+    out.push_back(value(between(n, whole, axis, ends[k], ends[k + 1])));
+  return out;
 }
 
 Found split_to_sequence(Node& n) {
@@ -240,6 +265,11 @@ Found split_to_sequence(Node& n) {
   const bool keeps = n.has(1) || n.integer("keepdims", 1) != 0;
   const Dim extent = t.dims[axis];
   std::vector<int64_t> sizes;
+  if (n.has(1)) n.require(n.dtype(1).is_int() && n.rank(1) <= 1, "its sizes must be integers");
+  if (n.has(1) && !n.known(1)) {
+    if (n.rank(1) == 1) return one(sequence_of(pieces_of_sizes(n, x, axis, extent)));
+    return one(value(pieces_of_run(n, x, axis, n.cast(n.input(1), kInt64), keeps)));
+  }
   if (n.has(1) && n.rank(1) == 1) {
     sizes = n.constant_ints(1, "sizes");
     int64_t sum = 0;
@@ -257,7 +287,7 @@ Found split_to_sequence(Node& n) {
     const int64_t each = n.has(1) ? n.constant_int(1, "size") : 1;
     n.require(each > 0, "its size must be positive");
     if (!extent.is_const() || extent.value() / each >= static_cast<int64_t>(kMostElements))
-      return one(value(pieces_of_run(n, x, axis, each, keeps)));
+      return one(value(pieces_of_run(n, x, axis, integer(n, each), keeps)));
     for (int64_t rest = extent.value(); rest > 0; rest -= std::min(each, rest))
       sizes.push_back(std::min(each, rest));
   }

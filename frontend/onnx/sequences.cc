@@ -77,8 +77,7 @@ Type value_type(Importer& importer, Operand& o) {
     element = both;
   }
   if (!element) return nullptr;
-  importer.use_library();
-  return importer.context().data_type(data_type_of(o.form), std::vector<Type>{element});
+  return importer.library_type(data_type_of(o.form), element);
 }
 
 Expr widened(Builder& b, Expr e, Type type) {
@@ -120,6 +119,12 @@ void Importer::use_library() {
   module_ = *read;
 }
 
+Type Importer::library_type(std::string_view name, Type element) {
+  use_library();
+  uses_options_ = uses_options_ || name == "Option";
+  return context().data_type(name, std::vector<Type>{element});
+}
+
 const Constructor* Importer::library_constructor(std::string_view name) {
   use_library();
   return module_.constructor(name);
@@ -141,7 +146,9 @@ Module Importer::without_unused(const Module& imported) const {
     out.set_function(name, fn);
     for (const Symbol s : mentioned_globals(fn)) pending.push_back(s.str());
   }
-  for (const auto& [name, def] : imported.data_types()) out.set_data_type(def);
+  for (const auto& [name, def] : imported.data_types()) {
+    if (name.text() != "Option" || uses_options_) out.set_data_type(def);
+  }
   return out;
 }
 
