@@ -79,8 +79,9 @@ Result<Value> composite_value(const Module& module, const std::string& input, Ty
   }
   if (is_named(type, "Option")) {
     if (elements.size() > 1) {
-      diagnostics.error(Span::none(), "input-value-mismatch",
-                        cat("input `", input, "` is an optional value, and has ", elements.size(), " elements"));
+      diagnostics.error(
+          Span::none(), "input-value-mismatch",
+          cat("input `", input, "` is an optional value, and has ", elements.size(), " elements"));
       return kReported;
     }
     return elements.empty() ? Value::data(module.constructor("None"), {})

@@ -22,11 +22,10 @@ bool is_composite(Type type);
 
 // The names of the tensors that an input of this type is made of, in a file that holds tensors of
 // the names `held`. A list of which the file says nothing has the name of its first element.
-std::vector<std::string> tensor_names(const std::string& input, Type type,
-                                      std::span<const std::string> held);
+std::vector<std::string> tensor_names(const std::string& input, Type type, std::span<const std::string> held);
 
-// The input's value. Takes the tensors from the front of `tensors`, which are named as `tensor_names`
-// says; an element that is no list where one is needed is reported.
+// The input's value. Takes the tensors from the front of `tensors`, which are named as
+// `tensor_names` says; an element that is no list where one is needed is reported.
 Result<Value> composite_value(const Module& module, const std::string& input, Type type,
                               std::span<const frontend::data::NamedTensor>& tensors,
                               Diagnostics& diagnostics);

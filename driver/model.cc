@@ -137,8 +137,9 @@ frontend::data::NamedTensors name_outputs(const Model& model, const Value& resul
   // A list has as many tensors as the run gave it, so its type does not count them.
   const Type type = model.module.function(model.function) ? model.entry().body->type : nullptr;
   const auto* tuple = type ? type->as<TupleType>() : nullptr;
-  const std::span<const Type> fields = tuple ? std::span<const Type>(tuple->fields.begin(), tuple->fields.size())
-                                             : std::span<const Type>(&type, type ? 1 : 0);
+  const std::span<const Type> fields =
+      tuple ? std::span<const Type>(tuple->fields.begin(), tuple->fields.size())
+            : std::span<const Type>(&type, type ? 1 : 0);
   if (std::any_of(fields.begin(), fields.end(), is_composite)) {
     const std::vector<std::string> names = analysis::output_names(model.entry(), fields.size());
     for (size_t i = 0; i < fields.size(); ++i)

@@ -82,7 +82,8 @@ Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOp
     if (fn.params[i]->type->as<TensorType>() || driver::is_composite(fn.params[i]->type)) continue;
     session.fail(kUsage, cat("input `", model.input_names[i], "` of @", model.function, " has type ",
                              show(fn.params[i]->type),
-                             ": only tensors, lists and optional values of them can be given; call it from a function that takes tensors"));
+                             ": only tensors, lists and optional values of them can be given; call it from a "
+                             "function that takes tensors"));
     return kReported;
   }
   std::vector<Value> args;
@@ -90,8 +91,8 @@ Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOp
     Diagnostics diagnostics;
     const Result<std::vector<std::string>> names = names_in(model, options.inputs, diagnostics);
     Result<frontend::data::NamedTensors> read =
-        names ? frontend::data::read_named(options.inputs, *names, frontend::data::Role::kInput, {}, diagnostics,
-                                           model.fixed)
+        names ? frontend::data::read_named(options.inputs, *names, frontend::data::Role::kInput, {},
+                                           diagnostics, model.fixed)
               : Result<frontend::data::NamedTensors>(kReported);
     if (!read) {
       session.fail(diagnostics, model.module.context().sources(), kUsage);
@@ -138,8 +139,9 @@ Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOp
   }
   for (size_t i = 0; i < fn.params.size(); ++i) {
     if (driver::is_composite(fn.params[i]->type)) {
-      session.fail(kUsage, cat("input `", model.input_names[i], "` has type ", show(fn.params[i]->type),
-                               ": give its elements with --inputs, as `", model.input_names[i], ".0` and so on"));
+      session.fail(kUsage,
+                   cat("input `", model.input_names[i], "` has type ", show(fn.params[i]->type),
+                       ": give its elements with --inputs, as `", model.input_names[i], ".0` and so on"));
       return kReported;
     }
     const auto& tensor = *fn.params[i]->type->as<TensorType>();

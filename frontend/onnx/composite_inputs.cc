@@ -1,8 +1,8 @@
 // Inputs of the graph that are sequences or optional values.
 //
-// The element k of the input `x` is called `x.k`. If the options give the elements their shapes, the
-// length is known, and each element is a parameter of @main. `x` with the shape [0] has no element.
-// Else the input is one parameter, a list whose length each run may choose.
+// The element k of the input `x` is called `x.k`. If the options give the elements their shapes,
+// the length is known, and each element is a parameter of @main. `x` with the shape [0] has no
+// element. Else the input is one parameter, a list whose length each run may choose.
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/names.h"
@@ -105,8 +105,9 @@ bool Importer::declare_list(const ::onnx::ValueInfoProto& input, std::vector<con
   };
   if (!is_supported(input.type())) {
     refuse("unsupported-input", cat("is ", kind_of(input.type()), ", which is not supported"))
-        .note("export the model with an input for each tensor; tensors, sequences of tensors and optional ones "
-              "of both are supported");
+        .note(
+            "export the model with an input for each tensor; tensors, sequences of tensors and optional ones "
+            "of both are supported");
     return false;
   }
   const ::onnx::TypeProto* type = &input.type();
@@ -125,8 +126,8 @@ bool Importer::declare_list(const ::onnx::ValueInfoProto& input, std::vector<con
     const std::string first = around.size() == 1 ? ".0" : ".0.0";
     refuse("unsupported-rank",
            cat("is ", kind_of(input.type()), ", and the model does not say what shape its elements have"))
-        .note(cat("give each its shape, with --input-shapes ", name, first, ":[...] and so on; without elements it is ",
-                  "--input-shapes ", name, ":[0]"));
+        .note(cat("give each its shape, with --input-shapes ", name, first,
+                  ":[...] and so on; without elements it is ", "--input-shapes ", name, ":[0]"));
     return false;
   }
   std::vector<Dim> dims;

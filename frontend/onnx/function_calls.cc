@@ -29,8 +29,8 @@ std::optional<std::vector<Operand>> Importer::import_call(const ModelFunction& f
   if (node.inputs() > formals)
     node.invalid(cat("the model's function of this name takes ", formals, " inputs and not ", node.inputs()));
   if (node.outputs() > static_cast<size_t>(f.output_size()))
-    node.invalid(
-        cat("the model's function of this name gives ", f.output_size(), " outputs and not ", node.outputs()));
+    node.invalid(cat("the model's function of this name gives ", f.output_size(), " outputs and not ",
+                     node.outputs()));
   if (nesting_ > kDeepest) {
     throw Refusal{"limit-graph-depth", cat("it is called within more than ", kDeepest, " others"),
                   "write out some of the model's functions where they are called"};
@@ -38,10 +38,11 @@ std::optional<std::vector<Operand>> Importer::import_call(const ModelFunction& f
   // Functions that call another one twice, which does the same, have exponentially many nodes.
   if (!spend(static_cast<size_t>(f.node_size()) + 1)) {
     if (std::exchange(too_many_calls_, true)) return std::nullopt;  // said once
-    throw Refusal{"limit-nodes",
-                  cat("the bodies of the model's functions, one for each call, have more nodes than the limit of ",
-                      options_.nodes),
-                  "divide the model into several"};
+    throw Refusal{
+        "limit-nodes",
+        cat("the bodies of the model's functions, one for each call, have more nodes than the limit of ",
+            options_.nodes),
+        "divide the model into several"};
   }
 
   NameScope scope;

@@ -83,14 +83,13 @@ int64_t opset_in(const Opsets& opsets, const ::onnx::NodeProto& node) {
 
 std::string show_name(const ::onnx::FunctionProto& f) {
   const std::string overload = unknown_text(f, kFunctionOverload);
-  return printable(cat(f.domain(), f.domain().empty() ? "" : ".", f.name(), overload.empty() ? "" : ":",
-                       overload));
+  return printable(
+      cat(f.domain(), f.domain().empty() ? "" : ".", f.name(), overload.empty() ? "" : ":", overload));
 }
 
 const ModelFunction* ModelFunctions::find(const ::onnx::NodeProto& node) const {
   if (functions_.empty()) return nullptr;
-  const auto it =
-      functions_.find(key_of(node.domain(), node.op_type(), unknown_text(node, kNodeOverload)));
+  const auto it = functions_.find(key_of(node.domain(), node.op_type(), unknown_text(node, kNodeOverload)));
   return it == functions_.end() ? nullptr : &it->second;
 }
 
@@ -130,7 +129,8 @@ bool ModelFunctions::check_calls(const ::onnx::ModelProto& model, const std::str
     }
     return out;
   };
-  // A walk in depth: a function that is reached again while its own calls are followed calls itself.
+  // A walk in depth: a function that is reached again while its own calls are
+  // followed calls itself.
   struct Open {
     const ModelFunction* function;
     std::vector<const ModelFunction*> callees;

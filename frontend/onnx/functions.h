@@ -24,7 +24,7 @@ int64_t opset_in(const Opsets& opsets, const ::onnx::NodeProto& node);
 
 struct ModelFunction {
   const ::onnx::FunctionProto* proto;
-  Opsets opsets;                                  // its own, and the model's for other domains
+  Opsets opsets;                                      // its own, and the model's for other domains
   std::vector<::onnx::AttributeProto> defaults = {};  // of attributes that a call may leave out
 };
 

@@ -91,8 +91,8 @@ bool Importer::check_opsets(const Opsets& opsets, std::string_view whose) {
   if (own->second < kOldestOpset || own->second > kNewestOpset) {
     diagnostics_
         .error(Span::none(), "unsupported-opset",
-               cat(whose, " uses version ", own->second, " of ONNX's operator set; ", kOldestOpset,
-                   " to ", kNewestOpset, " are supported"))
+               cat(whose, " uses version ", own->second, " of ONNX's operator set; ", kOldestOpset, " to ",
+                   kNewestOpset, " are supported"))
         .note("convert the model with onnx.version_converter, or export it again for such a version");
     return false;
   }
@@ -244,7 +244,7 @@ void Importer::convert_resolved(const ::onnx::NodeProto& proto) {
                   is_composite_operator(full_name(proto), opset))) {
     Node node(*this, proto, opset, inputs);
     try {
-      results = function                ? import_call(*function, node)
+      results = function                 ? import_call(*function, node)
                 : takes_composites(node) ? convert_composites(node)
                 : row                    ? results_of(node, *row)
                                          : convert_control_flow(node);

@@ -111,8 +111,8 @@ class Importer {
   bool read_initialisers(const ::onnx::GraphProto& graph, NameScope& scope);
   bool declare_inputs(std::vector<const Var*>& params);
   std::optional<std::vector<Dim>> input_dims(const ::onnx::ValueInfoProto& input);
-  // Of inputs and outputs that are no tensors (composite_inputs.cc). How many elements of one of that
-  // name the options give; nothing if a run may choose.
+  // Of inputs and outputs that are no tensors (composite_inputs.cc). How many elements of one of
+  // that name the options give; nothing if a run may choose.
   std::optional<size_t> given_elements(const std::string& name) const;
   bool expand_input(const std::string& name, const ::onnx::TypeProto& type,
                     std::vector<const ::onnx::ValueInfoProto*>& out);
@@ -141,8 +141,8 @@ class Importer {
   const FunctionCall* call_ = nullptr;  // the innermost one
   size_t nesting_ = 0;                  // graphs and bodies of functions around the node
   size_t spent_ = 0;
-  bool uses_options_ = false;  // of the library's types, not only `List`
-  bool too_many_calls_ = false;         // it was reported
+  bool uses_options_ = false;    // of the library's types, not only `List`
+  bool too_many_calls_ = false;  // it was reported
   std::unordered_map<const ::onnx::NodeProto*, Span> spans_;
   NameScope* scope_ = nullptr;
 

@@ -33,7 +33,7 @@ struct Operand {
   enum class Form : uint8_t { kTensor, kSequence, kOptional };
   Form form = Form::kTensor;
   std::shared_ptr<const std::vector<Operand>> elements = nullptr;
-  bool failed = false;               // its node was refused: users are passed over in silence
+  bool failed = false;  // its node was refused: users are passed over in silence
 };
 
 // False if a dim of the type, or one that is known as an element, is an expression that no

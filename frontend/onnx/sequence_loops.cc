@@ -1,7 +1,8 @@
 // `Loop` whose state has sequences or optional values (sequences.h).
 //
-// If the number of steps is known, the body is imported once for each, and what it does to sequences
-// is known as well. Else the loop is a function that calls itself, and its sequences are lists.
+// If the number of steps is known, the body is imported once for each, and what it does to
+// sequences is known as well. Else the loop is a function that calls itself, and its
+// sequences are lists.
 #include <algorithm>
 
 #include "base/cat.h"
@@ -158,13 +159,14 @@ class RunTimeLoop {
       const Type given = value_type(n_.importer(), (*results_)[i + 1]);
       if (!given && !types_[i])
         n_.unsupported(cat("its state ", i, " is an empty sequence, and nothing says what its elements are"));
-      const Type both =
-          given && types_[i] ? joined_type(context_, types_[i], given) : given ? given : types_[i];
+      const Type both = given && types_[i] ? joined_type(context_, types_[i], given)
+                        : given            ? given
+                                           : types_[i];
       if (!both) {
-        n_.unsupported(cat("its state ", i, " begins as ", show(types_[i], 80), " and becomes ",
-                           show(given, 80)),
-                       "fix what says how many steps there are with --fix-input, or let states keep their "
-                       "dtypes and numbers of dimensions");
+        n_.unsupported(
+            cat("its state ", i, " begins as ", show(types_[i], 80), " and becomes ", show(given, 80)),
+            "fix what says how many steps there are with --fix-input, or let states keep their "
+            "dtypes and numbers of dimensions");
       }
       changed = changed || both != types_[i];
       types_[i] = both;
@@ -183,8 +185,7 @@ class RunTimeLoop {
         n_.unsupported("the shape of the rows that it collects depends on the data");
       dims.insert(dims.begin(), Dim(0));
       Operand none;
-      none.expr = n_.call(kZeros, std::span<const Expr>(),
-                          {{"shape", dims}, {"dtype", type_of(row).dtype}});
+      none.expr = n_.call(kZeros, std::span<const Expr>(), {{"shape", dims}, {"dtype", type_of(row).dtype}});
       first_.push_back(std::move(none));
       dims[0] = Dim::unknown();
       types_.push_back(context_.tensor_type(dims, type_of(row).dtype));
@@ -194,8 +195,8 @@ class RunTimeLoop {
     }
   }
 
-  // let loop = fn(i, go, states...) { if (go && i < trips) { loop(i + 1, ...) } else { (states...) } };
-  // loop(0, condition, ...)
+  // let loop = fn(i, go, states...) { if (go && i < trips) { loop(i + 1, ...) } else { (states...)
+  // } }; loop(0, condition, ...)
   Found call() {
     Importer& importer = n_.importer();
     const auto integer = [&](int64_t v) -> Expr { return b_.constant(Tensor::scalar_int(kInt64, v)); };
@@ -209,8 +210,7 @@ class RunTimeLoop {
     if (n_.has(0))
       condition = n_.call(kLogicalAnd, {condition, n_.call(kLess, {step_, n_.reshape(n_.input(0), {})})});
     Operand& next_go = results_->front();
-    std::vector<Expr> next{n_.call(kAdd, {step_, integer(1)}),
-                           n_.reshape(importer.materialise(next_go), {})};
+    std::vector<Expr> next{n_.call(kAdd, {step_, integer(1)}), n_.reshape(importer.materialise(next_go), {})};
     n_.require(type_of(next[1]).dtype.is_bool(), "the condition of its body must be one bool");
     next.insert(next.end(), next_.begin(), next_.end());
     std::vector<Expr> first{
@@ -247,7 +247,8 @@ class RunTimeLoop {
 std::optional<std::vector<Operand>> convert_loop_of_composites(Node& n) {
   const LoopForm form = form_of(n);
   Found out;
-  if (const std::optional<int64_t> steps = known_steps(n); steps && unrolled(n, form, *steps, out)) return out;
+  if (const std::optional<int64_t> steps = known_steps(n); steps && unrolled(n, form, *steps, out))
+    return out;
   return RunTimeLoop(n, form).convert();
 }
 

@@ -29,10 +29,10 @@ Found one(Operand o) {
 
 void spend(Node& n, size_t elements) {
   if (n.importer().spend(elements / 64 + 1)) return;
-  throw Refusal{"limit-nodes",
-                cat("what is imported again and again has more parts than the limit of ",
-                    n.importer().options().nodes),
-                "divide the model into several"};
+  throw Refusal{
+      "limit-nodes",
+      cat("what is imported again and again has more parts than the limit of ", n.importer().options().nodes),
+      "divide the model into several"};
 }
 
 // The input as a sequence.
@@ -58,9 +58,7 @@ Type element_type(Node& n, Operand& o) {
   return type ? type->as<DataType>()->args[0] : nullptr;
 }
 
-Type list_of(Node& n, Type element) {
-  return n.importer().library_type("List", element);
-}
+Type list_of(Node& n, Type element) { return n.importer().library_type("List", element); }
 
 // A place in a sequence: a number if it is known.
 std::optional<int64_t> known_place(Node& n, size_t i) {
@@ -96,11 +94,10 @@ Found empty(Node&) { return one(sequence_of({})); }
 Found length(Node& n) {
   Operand& s = sequence(n, 0);
   if (s.elements) {
-    return one(n.importer().operand(
-        IndexTensor{kInt64, {}, {Dim(static_cast<int64_t>(s.elements->size()))}}));
+    return one(
+        n.importer().operand(IndexTensor{kInt64, {}, {Dim(static_cast<int64_t>(s.elements->size()))}}));
   }
-  return one(value(
-      n.importer().library_call("sequence_length", {s.expr}, n.context().scalar_type(kInt64))));
+  return one(value(n.importer().library_call("sequence_length", {s.expr}, n.context().scalar_type(kInt64))));
 }
 
 Found at(Node& n) {
@@ -175,8 +172,8 @@ Found concat_from_sequence(Node& n) {
   dims[static_cast<size_t>(axis)] = Dim::unknown();
   const Type joined = n.context().tensor_type(dims, type_of(made).dtype);
   if (made->type != joined || stacks) {
-    const Expr each = b.with_type(b.fn(std::vector{x}, made, joined),
-                                  n.context().fn_type({}, std::vector{type}, joined));
+    const Expr each =
+        b.with_type(b.fn(std::vector{x}, made, joined), n.context().fn_type({}, std::vector{type}, joined));
     list = n.importer().library_call("map", {each, list}, list_of(n, joined));
   }
   const Var *left = b.var("a", joined), *right = b.var("b", joined);
@@ -217,8 +214,8 @@ Expr pieces_of_run(Node& n, Expr x, size_t axis, Expr size, bool keeps) {
   const auto along = static_cast<int64_t>(axis);
   const auto* known = size->as<Constant>();
   const bool single = known && known->value->get_int(0) == 1;
-  const Expr extent = n.call(kTake, {n.call(kShapeOf, {x}, {{"dtype", kInt64}}), integer(n, along)},
-                             {{"axis", int64_t{0}}});
+  const Expr extent =
+      n.call(kTake, {n.call(kShapeOf, {x}, {{"dtype", kInt64}}), integer(n, along)}, {{"axis", int64_t{0}}});
   const Expr rounded = single ? extent : n.call(kSubtract, {n.call(kAdd, {extent, size}), integer(n, 1)});
   const Expr count = single ? extent : n.call(kFloorDivide, {rounded, size});
   const Var* i = b.var("i", n.context().scalar_type(kInt64));
@@ -246,8 +243,8 @@ Operands pieces_of_sizes(Node& n, Expr x, size_t axis, Dim extent) {
   const Expr sizes = n.cast(n.input(1), kInt64);
   std::vector<Expr> ends{integer(n, 0)};
   for (int64_t k = 0; k < count[0].value(); ++k)
-    ends.push_back(n.call(
-        kAdd, {ends.back(), n.call(kTake, {sizes, integer(n, k)}, {{"axis", int64_t{0}}})}));
+    ends.push_back(
+        n.call(kAdd, {ends.back(), n.call(kTake, {sizes, integer(n, k)}, {{"axis", int64_t{0}}})}));
   // All places up to the last end are as many as the axis has: the reshape says so or traps.
   const Expr all = n.call(kArange, {integer(n, 0), ends.back(), integer(n, 1)}, {{"dtype", kInt64}});
   const Expr places = n.call(kReshape, {all}, {{"newshape", std::vector<int64_t>{extent.value()}}});
@@ -317,8 +314,8 @@ Found map_lists(Node& n, const ::onnx::GraphProto& body, const std::vector<Opera
     if (!type) n.unsupported("it maps an empty sequence and one whose length only a run knows");
     const Expr own = as_value(importer, *inputs[i], type);
     if (list) {
-      const Type pair = n.context().tuple_type(std::vector<Type>{
-          type->as<DataType>()->args[0], list->type->as<DataType>()->args[0]});
+      const Type pair = n.context().tuple_type(
+          std::vector<Type>{type->as<DataType>()->args[0], list->type->as<DataType>()->args[0]});
       list = importer.library_call("zip", {own, list}, list_of(n, pair));
     } else {
       list = own;
@@ -413,8 +410,8 @@ Found optional(Node& n) {
 Found has_element(Node& n) {
   const bool there = n.has(0);
   if (there && is_option(n.operand(0)) && !n.operand(0).elements) {
-    return one(value(n.importer().library_call("optional_has", {n.operand(0).expr},
-                                               n.context().scalar_type(kBool))));
+    return one(value(
+        n.importer().library_call("optional_has", {n.operand(0).expr}, n.context().scalar_type(kBool))));
   }
   const bool has = there && (!is_option(n.operand(0)) || !n.operand(0).elements->empty());
   return one(n.importer().constant(Tensor::scalar_int(kBool, has ? 1 : 0)));
@@ -424,8 +421,8 @@ Found get_element(Node& n) {
   Operand& o = n.operand(0);
   if (!is_option(o)) return one(o);  // from version 18 on
   if (!o.elements) {
-    return one(value(n.importer().library_call("optional_get", {o.expr},
-                                               o.expr->type->as<DataType>()->args[0])));
+    return one(
+        value(n.importer().library_call("optional_get", {o.expr}, o.expr->type->as<DataType>()->args[0])));
   }
   if (o.elements->empty()) n.invalid("its input has no element");
   return one(o.elements->front());

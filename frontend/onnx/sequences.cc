@@ -12,6 +12,8 @@ namespace {
 
 using Form = Operand::Form;
 
+constexpr std::string_view kList = "List", kOption = "Option";
+
 // What converters call. Its body makes the text keep them; the model's function replaces it.
 constexpr std::string_view kUsed = R"(import "sequence"
 import "tensor_array"
@@ -28,13 +30,13 @@ Operand composite(Form form, std::vector<Operand> elements) {
   return out;
 }
 
-const char* data_type_of(Form form) { return form == Form::kSequence ? "List" : "Option"; }
+std::string_view data_type_of(Form form) { return form == Form::kSequence ? kList : kOption; }
 
 // The form of a value of a data type.
 Form form_of(Type t) {
   const auto* data = t->as<DataType>();
   if (!data) return Form::kTensor;
-  return data->name.text() == "List" ? Form::kSequence : Form::kOptional;
+  return data->name.text() == kList ? Form::kSequence : Form::kOptional;
 }
 
 }  // namespace
@@ -69,8 +71,8 @@ Type value_type(Importer& importer, Operand& o) {
     const Type both = element ? joined_type(importer.context(), element, next) : next;
     if (!both) {
       throw Refusal{"unsupported-operator-form",
-                    cat("a sequence whose length only a run knows has elements of the types ", show(element, 80),
-                        " and ", show(next, 80)),
+                    cat("a sequence whose length only a run knows has elements of the types ",
+                        show(element, 80), " and ", show(next, 80)),
                     "its elements must have one dtype and one number of dimensions, unless constants say how "
                     "many there are"};
     }
@@ -109,7 +111,7 @@ Expr as_value(Importer& importer, Operand& o, Type type) {
 // --- The library ---------------------------------------------------------------------------------
 
 void Importer::use_library() {
-  if (module_.data_type("List")) return;
+  if (module_.data_type(kList)) return;
   ParseOptions options;
   options.into = module_;
   Diagnostics own;
@@ -121,7 +123,7 @@ void Importer::use_library() {
 
 Type Importer::library_type(std::string_view name, Type element) {
   use_library();
-  uses_options_ = uses_options_ || name == "Option";
+  uses_options_ = uses_options_ || name == kOption;
   return context().data_type(name, std::vector<Type>{element});
 }
 
@@ -147,7 +149,7 @@ Module Importer::without_unused(const Module& imported) const {
     for (const Symbol s : mentioned_globals(fn)) pending.push_back(s.str());
   }
   for (const auto& [name, def] : imported.data_types()) {
-    if (name.text() != "Option" || uses_options_) out.set_data_type(def);
+    if (name.text() != kOption || uses_options_) out.set_data_type(def);
   }
   return out;
 }
@@ -170,8 +172,7 @@ void JoinedBranches::take_apart(Node& n, Operand yes, Operand no) {
   if (!is_composite(yes) && !is_composite(no)) return push(std::move(yes), std::move(no));
   if (yes.elements && no.elements && yes.form == no.form && yes.elements->size() == no.elements->size()) {
     layout_.push_back({yes.form, yes.elements->size()});
-    for (size_t i = 0; i < yes.elements->size(); ++i)
-      take_apart(n, (*yes.elements)[i], (*no.elements)[i]);
+    for (size_t i = 0; i < yes.elements->size(); ++i) take_apart(n, (*yes.elements)[i], (*no.elements)[i]);
     return;
   }
   // A value that is there in any case may stand for an optional one.

@@ -1,7 +1,7 @@
 // Sequences and optional values.
 //
-// Where the length of a sequence is known while the model is imported, it is a list of operands, and
-// nothing is left of it in the program. Where only a run knows the length, it is a value of the
+// Where the length of a sequence is known while the model is imported, it is a list of operands,
+// and nothing is left of it in the program. Where only a run knows the length, it is a value of the
 // library's type `List`, whose elements have `?` for extents in which they differ. Optional values
 // are likewise known, or of the type `Option`. Elements of sequences are tensors, and the value of
 // an optional is a tensor or a sequence, so nothing here recurses deeper than that.
@@ -27,11 +27,11 @@ Type joined_type(Context& context, Type a, Type b);
 // The type that the operand has as a value. Null for an empty sequence, whose elements could be
 // anything, and for an optional without a value. Refuses elements that no type has in common.
 Type value_type(Importer& importer, Operand& o);
-// The expression with a type that has `?` where its own has extents. So what follows is typed by the
-// wider one: an extent that the narrower has must not be checked against others.
+// The expression with a type that has `?` where its own has extents. So what follows is typed by
+// the wider one: an extent that the narrower has must not be checked against others.
 Expr widened(Builder& b, Expr e, Type type);
-// The operand as a value of exactly this type, which `value_type` gave for it, or `joined_type` of that and
-// another one.
+// The operand as a value of exactly this type, which `value_type` gave for it, or `joined_type` of
+// that and another one.
 Expr as_value(Importer& importer, Operand& o, Type type);
 
 // The results of two branches of which a run takes one, taken apart into tensors and values of data

@@ -1,5 +1,5 @@
-// Sequences and optional values: what is known of them, what becomes a list, what is refused. What they
-// compute is in tests/conformance/sequences_test.cc.
+// Sequences and optional values: what is known of them, what becomes a list, what is refused. What
+// they compute is in tests/conformance/sequences_test.cc.
 #include <gtest/gtest.h>
 
 #include "frontend/onnx/expect_refused.h"
@@ -10,7 +10,9 @@ namespace {
 
 constexpr int kInt64Code = ::onnx::TensorProto::INT64;
 
-std::string outputs_of(const Imported& i) { return show(*i.module.function("main")->attrs.find("output_names")); }
+std::string outputs_of(const Imported& i) {
+  return show(*i.module.function("main")->attrs.find("output_names"));
+}
 
 // The type of the result.
 std::string type_of_result(const TestModel& m, const ImportOptions& options = {}) {
@@ -35,8 +37,7 @@ TEST(Sequences, OfKnownLengthLeaveNothingInTheProgram) {
                     .output("n");
   const Imported i = import_model(m);
   ASSERT_TRUE(i.ok) << i.messages;
-  EXPECT_EQ(i.type,
-            "(Tensor[(2, 3), float32], Tensor[(4), float32], Tensor[(2, 3), float32], int64)");
+  EXPECT_EQ(i.type, "(Tensor[(2, 3), float32], Tensor[(4), float32], Tensor[(2, 3), float32], int64)");
   EXPECT_EQ(outputs_of(i), R"(["a", "u.0", "u.1", "n"])");
   EXPECT_TRUE(i.module.data_types().empty());
 }
@@ -46,8 +47,8 @@ TEST(Sequences, SplitsAreElements) {
     TestModel m(11);
     m.input("x", shape);
     if (!sizes.empty()) m.ints("sizes", sizes, scalar);
-    m.node("SplitToSequence", sizes.empty() ? std::vector<std::string>{"x"} : std::vector<std::string>{"x", "sizes"},
-           {"s"});
+    m.node("SplitToSequence",
+           sizes.empty() ? std::vector<std::string>{"x"} : std::vector<std::string>{"x", "sizes"}, {"s"});
     m.attr("axis", 1).attr("keepdims", keeps).output("s");
     return type_of_result(m);
   };
@@ -121,7 +122,11 @@ TEST(Sequences, LoopsOfKnownTripsAreUnrolled) {
 TEST(Sequences, MapsImportTheirBodyForEachElement) {
   TestModel m(17);
   sequence_input(m, "s", std::vector<TestDim>{"n"});
-  m.input("t", {}).node("SequenceMap", {"s", "t"}, {"y", "z"}).attr("body", map_body()).output("y").output("z");
+  m.input("t", {})
+      .node("SequenceMap", {"s", "t"}, {"y", "z"})
+      .attr("body", map_body())
+      .output("y")
+      .output("z");
   EXPECT_EQ(type_of_result(m), "(List[Tensor[(?), float32]], List[Tensor[(1), int64]])");
   ImportOptions known;
   known.input_shapes["s.0"] = {{2, ""}};
@@ -193,7 +198,8 @@ TEST(Sequences, RefusesInputsThatSayTooLittle) {
   TestModel shapeless(17);
   sequence_input(shapeless, "s", {});
   shapeless.node("SequenceLength", {"s"}, {"y"}).output("y");
-  expect_refused(shapeless, ImportFailure::kUnsupported, "give each its shape, with --input-shapes s.0:[...]");
+  expect_refused(shapeless, ImportFailure::kUnsupported,
+                 "give each its shape, with --input-shapes s.0:[...]");
 
   TestModel map(17);
   ::onnx::ValueInfoProto& v = *map.graph->add_input();

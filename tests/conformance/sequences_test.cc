@@ -1,5 +1,5 @@
-// Sequences, optional values and functions of models, on the interpreter and on a compiled engine. The
-// results are computed by hand.
+// Sequences, optional values and functions of models, on the interpreter and on a compiled engine.
+// The results are computed by hand.
 #include "frontend/onnx/sequence_models.h"
 
 #include <gtest/gtest.h>
@@ -37,8 +37,7 @@ std::vector<Numbers> run_on_engines(const TestModel& model, const frontend::data
   std::vector<Value> args;
   std::span<const frontend::data::NamedTensor> tensors(inputs);
   for (const Var* p : main.params) {
-    Result<Value> value =
-        driver::composite_value(*checked, p->name.str(), p->type, tensors, diagnostics);
+    Result<Value> value = driver::composite_value(*checked, p->name.str(), p->type, tensors, diagnostics);
     EXPECT_TRUE(value.ok());
     if (!value) return {};
     args.push_back(*value);

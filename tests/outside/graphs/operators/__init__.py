@@ -27,15 +27,28 @@ class Row:
 OPERATORS: dict[str, Row] = {name: Row(*row) for family in FAMILIES for name, row in family.ROWS.items()}
 
 # Operators that Relay imports and that are not drawn, with the reason.
+NO_TENSOR = "graphs are drawn with tensors, and no operator but these makes sequences or optional values of them"
 EXCLUDED: dict[str, str] = {
     "Bernoulli": "ONNX leaves open which numbers a seed gives",
     "Compress": "as NonZero",
+    "ConcatFromSequence": NO_TENSOR,
     "Multinomial": "ONNX leaves open which numbers a seed gives",
     "NonZero": "the extent of its result depends on data, and graphs are drawn with known extents",
+    "Optional": NO_TENSOR,
+    "OptionalGetElement": NO_TENSOR,
+    "OptionalHasElement": NO_TENSOR,
     "RandomNormal": "ONNX leaves open which numbers a seed gives",
     "RandomNormalLike": "ONNX leaves open which numbers a seed gives",
     "RandomUniform": "ONNX leaves open which numbers a seed gives",
     "RandomUniformLike": "ONNX leaves open which numbers a seed gives",
+    "SequenceAt": NO_TENSOR,
+    "SequenceConstruct": NO_TENSOR,
+    "SequenceEmpty": NO_TENSOR,
+    "SequenceErase": NO_TENSOR,
+    "SequenceInsert": NO_TENSOR,
+    "SequenceLength": NO_TENSOR,
+    "SequenceMap": NO_TENSOR,
+    "SplitToSequence": NO_TENSOR,
     "STFT": "its inputs are a signal and numbers that must fit it, which no other operator makes",
     "Unique": "as NonZero",
 }
