@@ -104,7 +104,10 @@ bool Importer::declare_list(const ::onnx::ValueInfoProto& input, std::vector<con
     return diagnostics_.error(Span::none(), slug, cat("input `", name, "` of `", name_, "` ", why));
   };
   if (!is_supported(input.type())) {
-    refuse("unsupported-input", cat("is ", kind_of(input.type()), ", which is not supported"))
+    const bool holds = element_of(input.type()) != nullptr;
+    refuse("unsupported-input",
+           cat("is ", kind_of(input.type()),
+               holds ? ", and its elements are not tensors" : ", which is not supported"))
         .note(
             "export the model with an input for each tensor; tensors, sequences of tensors and optional ones "
             "of both are supported");

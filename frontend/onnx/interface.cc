@@ -49,7 +49,8 @@ Port port_of_any(const ::onnx::ValueInfoProto& value) {
   }
   *inner.mutable_type() = *type;
   Port out = port_of(inner);
-  if (type->has_map_type()) return {.name = value.name(), .dtype = {}, .dims = {}, .composite = around + "map"};
+  if (type->has_map_type())
+    return {.name = value.name(), .dtype = {}, .dims = {}, .composite = around + "map"};
   if (around.empty()) return out;
   const size_t name = show(Port{.name = value.name(), .dtype = {}, .dims = {}}).size() - 1;
   return {.name = value.name(), .dtype = {}, .dims = {}, .composite = around + show(out).substr(name)};
