@@ -8,6 +8,7 @@
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/names.h"
 #include "frontend/onnx/sequences.h"
+#include "frontend/onnx/usage.h"
 #include "op/registry.h"
 
 namespace relay::frontend {
@@ -135,7 +136,12 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
         .note("save its weights as dense tensors");
     ok = false;
   }
+  std::optional<std::unordered_set<std::string_view>> used;  // looked up where there is text
   for (const ::onnx::TensorProto& proto : graph.initializer()) {
+    if (proto.data_type() == ::onnx::TensorProto::STRING) {
+      if (!used) used = used_names(graph);
+      if (!used->contains(proto.name())) continue;
+    }
     Result<Tensor> t = data::tensor_of(proto, name_, folder_, Span::none(), diagnostics_);
     ok = ok && t.ok();
     if (!t) continue;

@@ -5,6 +5,7 @@
 #include "frontend/onnx/fixed_input.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/usage.h"
 
 namespace relay::frontend {
 namespace {
@@ -142,6 +143,7 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
       }
     }
   }
+  std::optional<std::unordered_set<std::string_view>> used;  // looked up where there is text
   for (const ::onnx::ValueInfoProto* input : inputs) {
     if (!input->type().has_tensor_type()) {
       ok = declare_list(*input, params) && ok;
@@ -149,6 +151,11 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
     }
     const int32_t code = input->type().tensor_type().elem_type();
     const std::optional<DType> dtype = data::dtype_of_onnx(code);
+    // Text that nobody takes is no input of the program.
+    if (code == ::onnx::TensorProto::STRING) {
+      if (!used) used = used_names(graph);
+      if (!used->contains(input->name())) continue;
+    }
     if (!dtype) {
       diagnostics_
           .error(Span::none(), "unsupported-dtype",
