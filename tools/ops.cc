@@ -108,7 +108,7 @@ void list_onnx(const Session& s) {
       all.push_back({{"name", op.name}, {"since", op.since}, {"until", op.until}, {"refuses", op.refuses}});
       continue;
     }
-    const std::string versions = op.until == 0         ? cat(op.since)
+    const std::string versions = op.until == 0          ? cat(op.since)
                                  : op.since == op.until ? cat(op.since)
                                                         : cat(op.since, " to ", op.until);
     s.print(op.refuses.empty() ? fmt::format("{:<28} {}\n", op.name, versions)

@@ -195,7 +195,8 @@ Results deformable_convolution(Node& n) {
 constexpr Row kRows[] = {
     {"Conv", 1, convolution, "more than 3 spatial axes, negative pads"},
     {"ConvInteger", 10, convolution_of_integers, "more than 3 spatial axes, negative pads"},
-    {"ConvTranspose", 1, transposed_convolution, "more than 3 spatial axes, an output_shape beyond what the window reaches"},
+    {"ConvTranspose", 1, transposed_convolution,
+     "more than 3 spatial axes, an output_shape beyond what the window reaches"},
     {"DeformConv", 19, deformable_convolution, "masks, other than 2 spatial axes"},
     {"QLinearConv", 10, quantised_convolution, "3 spatial axes"},
     {"com.microsoft.QLinearConv", 1, quantised_convolution},

@@ -44,8 +44,8 @@ struct ImportOptions {
   // of all together.
   int64_t unrolled_steps = 4096;
   int64_t all_unrolled_steps = 32768;
-  // Nodes that are converted more than once: on each way after an `If` whose branches give other types,
-  // and in the bodies of loops until the types of their states are known.
+  // Nodes that are converted more than once: on each way after an `If` whose branches give other
+  // types, and in the bodies of loops until the types of their states are known.
   int64_t repeated_nodes = 100'000;
 };
 

@@ -111,8 +111,8 @@ Expr LoopBuilder::next_rows(size_t i) {
   const Expr row = n_.expand_dims(step_.rows[i], 0);
   const bool backwards = i < form_.backwards.size() && form_.backwards[i];
   const Expr all = rows_[i].collected;
-  const Expr more =
-      n_.call(kConcatenate, {backwards ? b_.tuple({row, all}) : b_.tuple({all, row})}, {{"axis", int64_t{0}}});
+  const Expr more = n_.call(kConcatenate, {backwards ? b_.tuple({row, all}) : b_.tuple({all, row})},
+                            {{"axis", int64_t{0}}});
   if (!is_open(rows_[i].dims)) return more;
   const Expr first = n_.call(kEqual, {i_, b_.constant(Tensor::scalar_int(kInt64, 0))});
   return b_.with_type(b_.if_(first, row, more), all->type);
@@ -190,7 +190,9 @@ std::optional<std::vector<Expr>> LoopBuilder::make() {
 
 }  // namespace
 
-std::optional<std::vector<Expr>> make_loop(Node& n, const LoopForm& form) { return LoopBuilder(n, form).make(); }
+std::optional<std::vector<Expr>> make_loop(Node& n, const LoopForm& form) {
+  return LoopBuilder(n, form).make();
+}
 
 Expr element(Node& n, Expr e, Expr i, int64_t axis) { return n.call(kTake, {e, i}, {{"axis", axis}}); }
 
@@ -207,8 +209,8 @@ namespace {
 
 // A scalar as the body declares it: some exporters write a tensor of one element.
 Expr as_declared(Node& n, const ::onnx::ValueInfoProto& input, Expr scalar) {
-  const bool vector = input.type().tensor_type().has_shape() &&
-                      input.type().tensor_type().shape().dim_size() == 1;
+  const bool vector =
+      input.type().tensor_type().has_shape() && input.type().tensor_type().shape().dim_size() == 1;
   return vector ? n.reshape(scalar, {Dim(1)}) : scalar;
 }
 
@@ -259,12 +261,16 @@ std::optional<std::vector<Operand>> convert_loop(Node& n) {
   for (size_t i = 0; i < states; ++i) form.states.push_back(importer.materialise(n.operand(i + 2)));
   form.body = [&](Expr i, const std::vector<Expr>& now) -> std::optional<LoopStep> {
     NameScope scope{{}, &importer.scope()};
-    const auto define = [&](int at, Operand value) { scope.names.emplace(body.input(at).name(), std::move(value)); };
+    const auto define = [&](int at, Operand value) {
+      scope.names.emplace(body.input(at).name(), std::move(value));
+    };
     Operand number;
     number.expr = as_declared(n, body.input(0), i);
     define(0, std::move(number));
     // A step runs only if the condition holds.
-    const bool vector = type_of(as_declared(n, body.input(1), n.builder().constant(Tensor::scalar_int(kBool, 1)))).rank() == 1;
+    const bool vector =
+        type_of(as_declared(n, body.input(1), n.builder().constant(Tensor::scalar_int(kBool, 1)))).rank() ==
+        1;
     Tensor holds(kBool, vector ? Shape{1} : Shape{});
     holds.set_int(0, 1);
     define(1, importer.constant(std::move(holds)));

@@ -30,13 +30,14 @@ struct LoopForm {
   Dim count = Dim::unknown();
   // Which rows are collected from the last to the first.
   std::vector<bool> backwards = {};
-  // Converts the body for a step. It may run several times: where a step gives a state another extent than it
-  // had, that extent is `?` and has a name in the body. Returns nothing if a node was refused.
+  // Converts the body for a step. It may run several times: where a step gives a state another
+  // extent than it had, that extent is `?` and has a name in the body. Returns nothing if a
+  // node was refused.
   std::function<std::optional<LoopStep>(Expr i, const std::vector<Expr>& states)> body;
 };
 
-// The last states, then the rows of all steps along a new first axis. Extents that only a run tells have
-// names. Nothing if the body gave nothing.
+// The last states, then the rows of all steps along a new first axis. Extents that only a run tells
+// have names. Nothing if the body gave nothing.
 std::optional<std::vector<Expr>> make_loop(Node& n, const LoopForm& form);
 
 // e[i] along the axis.

@@ -31,7 +31,8 @@ Expr second_operand(Node& n) {
   n.require(from.size() <= to.size(), "its second input has more dimensions than its first one");
   size_t first = to.size() - from.size();
   if (n.attribute("axis")) first = n.axis(n.integer("axis"), to.size());
-  n.require(first + from.size() <= to.size(), "its second input reaches beyond the dimensions of its first one");
+  n.require(first + from.size() <= to.size(),
+            "its second input reaches beyond the dimensions of its first one");
   for (size_t i = 0; i < from.size(); ++i) {
     if (from[i] != Dim(1) && differ(to[first + i], from[i])) {
       n.invalid(cat("its inputs have the extents ", show(to[first + i]), " and ", show(from[i]),

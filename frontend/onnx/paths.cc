@@ -7,6 +7,7 @@
 #include "base/cat.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/sequences.h"
 #include "frontend/onnx/walk.h"
 
 namespace relay::frontend {
@@ -33,6 +34,7 @@ void for_each_use(const ::onnx::NodeProto& node, const auto& use) {
 // A type that values of both types have; null if there is none.
 Type common_type(Context& context, Type a, Type b) {
   if (a == b) return a;
+  if (!a || !b) return nullptr;
   const auto *x = a->as<TensorType>(), *y = b->as<TensorType>();
   if (!x || !y || x->rank() != y->rank() || x->dtype != y->dtype) return nullptr;
   std::vector<Dim> dims;
@@ -41,7 +43,9 @@ Type common_type(Context& context, Type a, Type b) {
   return context.tensor_type(dims, x->dtype);
 }
 
+// Null for a sequence or an optional value that is known.
 Type type_of(Context& context, const Operand& o) {
+  if (!o.expr && o.elements) return nullptr;
   return o.expr ? o.expr->type : context.tensor_type(o.index->shape, o.index->dtype);
 }
 
@@ -63,7 +67,14 @@ size_t ends(const Path& path) { return path.fork ? ends(path.fork->yes) + ends(p
 
 // --- Joining -------------------------------------------------------------------------------------
 
-std::optional<std::vector<Operand>> Importer::join_values(Fork& fork, const std::vector<JoinedValue>& values) {
+std::optional<std::vector<Operand>> Importer::join_values(Fork& fork, const std::vector<JoinedValue>& given) {
+  // What is no tensor is taken apart, and put together again afterwards.
+  JoinedBranches parts(*this);
+  for (const JoinedValue& v : given) {
+    if (!parts.add(v)) return std::nullopt;
+  }
+  const std::vector<JoinedValue>& values = parts.values();
+  if (values.empty()) return parts.rebuilt({});
   std::vector<Type> types;
   for (const JoinedValue& v : values) {
     const Type yes = fork.yes.bindings->outside(context(), type_of(context(), *v.yes)),
@@ -95,7 +106,7 @@ std::optional<std::vector<Operand>> Importer::join_values(Fork& fork, const std:
     out[i].expr = name_extents(part, values[i].name);
     out[i].index = common_index(*values[i].yes, *fork.yes.bindings, *values[i].no);
   }
-  return out;
+  return parts.rebuilt(std::move(out));
 }
 
 void Importer::report_apart(const Fork& fork) {
@@ -109,11 +120,10 @@ void Importer::report_apart(const Fork& fork) {
     const Choice choice(*this, *inner->node, condition);
     const auto& results = inner->node->output();
     const bool own = std::find(results.begin(), results.end(), name) != results.end();
-    report(*inner->node,
-           {"unsupported-operator-form",
-            cat("its branches give ", own ? "" : cat("`", printable(name), "` the types "), show(yes, 80), " and ",
-                show(no, 80), ", and which one is not known"),
-            choice.remedy()});
+    report(*inner->node, {"unsupported-operator-form",
+                          cat("its branches give ", own ? "" : cat("`", printable(name), "` the types "),
+                              show(yes, 80), " and ", show(no, 80), ", and which one is not known"),
+                          choice.remedy()});
     return;
   }
 }
@@ -124,6 +134,11 @@ GraphWalk::GraphWalk(Importer& importer, const ::onnx::GraphProto& graph, Path& 
     : importer_(importer), graph_(graph), root_(root) {}
 
 bool GraphWalk::run() {
+  struct Nested {
+    size_t& count;
+    ~Nested() { --count; }
+  };
+  const Nested nested{++importer_.nesting_};
   for (int i = 0; i < graph_.node_size() && !importer_.exhausted_; ++i) {
     at_ = i;
     advance(root_, graph_.node(i));
@@ -142,10 +157,11 @@ void GraphWalk::convert(Path& path, const ::onnx::NodeProto& node) {
 
 void GraphWalk::refuse(const ::onnx::NodeProto& node, const std::string& limit) {
   if (std::exchange(importer_.exhausted_, true)) return;
-  importer_.report(node, {"limit-nodes",
-                          cat("what follows an `If` is converted once for each type of its results: ", limit),
-                          "give the results of the branches one rank and one dtype, or decide conditions with "
-                          "--fix-input or --input-shapes"});
+  importer_.report(
+      node,
+      {"limit-nodes", cat("what follows an `If` is converted once for each type of its results: ", limit),
+       "give the results of the branches one rank and one dtype, or decide conditions with "
+       "--fix-input or --input-shapes"});
 }
 
 void GraphWalk::advance(Path& path, const ::onnx::NodeProto& node) {
@@ -237,10 +253,10 @@ bool GraphWalk::collect(Path& path) {
   bool ok = true;
   for (const ::onnx::ValueInfoProto& o : graph_.output()) {
     const Operand* found = path.scope->find(o.name());
-    if (!found) {
-      importer_.diagnostics_.error(Span::none(), "onnx-undefined-output",
-                                   cat("`", importer_.name_, "`: nothing defines the output `",
-                                       printable(o.name()), "`"));
+    if (!found || found->absent) {
+      importer_.diagnostics_.error(
+          Span::none(), "onnx-undefined-output",
+          cat("`", importer_.name_, "`: nothing defines the output `", printable(o.name()), "`"));
       ok = false;
     } else if (found->failed) {
       ok = false;

@@ -25,9 +25,7 @@ Results pool(Node& n, const OpDef& images, const OpDef& volumes, std::vector<Att
   return {as_line(n, n.call(w.over(images, volumes), {as_image(n, n.input(0), w)}, attrs), w)};
 }
 
-int64_t least_int(DType dtype) {
-  return dtype.is_signed_int() ? INT64_MIN >> (64 - dtype.bits) : 0;
-}
+int64_t least_int(DType dtype) { return dtype.is_signed_int() ? INT64_MIN >> (64 - dtype.bits) : 0; }
 
 // The number of each element of x in its whole, or with the first spatial axis running fastest.
 Expr numbers_of(Node& n, bool column_major) {
@@ -91,10 +89,10 @@ Expr places_of_largest(Node& n, const Window& w, const std::vector<Dim>& result)
       continue;
     }
     // An element counts where there was only padding before, also if it is as small.
-    const Expr larger = n.call(
-        kLogicalOr, {n.call(kGreater, {value, best}),
-                     n.call(kLogicalAnd, {n.call(kLess, {place, n.scalar(kInt64, 0)}),
-                                          n.call(kGreaterEqual, {number, n.scalar(kInt64, 0)})})});
+    const Expr larger =
+        n.call(kLogicalOr, {n.call(kGreater, {value, best}),
+                            n.call(kLogicalAnd, {n.call(kLess, {place, n.scalar(kInt64, 0)}),
+                                                 n.call(kGreaterEqual, {number, n.scalar(kInt64, 0)})})});
     best = n.call(kWhere, {larger, value, best});
     place = n.call(kWhere, {larger, number, place});
   }

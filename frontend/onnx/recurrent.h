@@ -21,9 +21,10 @@ struct Activation {
   double alpha = 0, beta = 0;
 };
 
-// Reads the attributes `activations`, `activation_alpha` and `activation_beta`: those of one direction after
-// the other.
-std::vector<Activation> read_activations(Node& n, const std::vector<std::string>& defaults, int64_t directions);
+// Reads the attributes `activations`, `activation_alpha` and `activation_beta`: those of one
+// direction after the other.
+std::vector<Activation> read_activations(Node& n, const std::vector<std::string>& defaults,
+                                         int64_t directions);
 Expr activate(Node& n, const Activation& a, Expr e);
 
 // All that one direction needs; the inputs of all steps are multiplied already.
@@ -39,8 +40,8 @@ struct RecurrentLayer {
 
   // Changes the states of a direction, of which the first is the output, by the input of a step.
   using Step = std::function<void(int64_t d, const Direction& direction, Expr x, std::vector<Expr>& states)>;
-  // Runs all steps of every direction. `state_inputs` says which inputs of the node the states begin
-  // with. `keep_apart`: the bias of the recurrence is not merged with that of the input.
+  // Runs all steps of every direction. `state_inputs` says which inputs of the node the states
+  // begin with. `keep_apart`: the bias of the recurrence is not merged with that of the input.
   Results run(bool keep_apart, const std::vector<size_t>& state_inputs, const Step& step);
 
   Expr add(Expr a, Expr b) { return n.call(op::kAdd, {a, b}); }

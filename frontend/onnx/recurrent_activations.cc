@@ -10,7 +10,8 @@ namespace {
 
 using namespace op;
 
-// What a function takes from `activation_alpha` and `activation_beta`, and what it has where they end.
+// What a function takes from `activation_alpha` and `activation_beta`, and what it
+// has where they end.
 struct Kind {
   std::string_view name;
   int numbers;  // 0: none, 1: alpha, 2: alpha and beta
@@ -18,15 +19,24 @@ struct Kind {
 };
 
 constexpr Kind kKinds[] = {
-    {"affine", 2, 1.0, 0.0}, {"elu", 1, 1.0},         {"hardsigmoid", 2, 0.2, 0.5}, {"leakyrelu", 1, 0.01},
-    {"relu", 0},             {"scaledtanh", 2},       {"sigmoid", 0},               {"softplus", 0},
-    {"softsign", 0},         {"tanh", 0},             {"thresholdedrelu", 1, 1.0},
+    {"affine", 2, 1.0, 0.0},
+    {"elu", 1, 1.0},
+    {"hardsigmoid", 2, 0.2, 0.5},
+    {"leakyrelu", 1, 0.01},
+    {"relu", 0},
+    {"scaledtanh", 2},
+    {"sigmoid", 0},
+    {"softplus", 0},
+    {"softsign", 0},
+    {"tanh", 0},
+    {"thresholdedrelu", 1, 1.0},
 };
 
 std::vector<double> reals(Node& n, std::string_view name) {
   const ::onnx::AttributeProto* a = n.attribute(name);
   if (!a) return {};
-  n.require(a->type() == ::onnx::AttributeProto::FLOATS, cat("its attribute `", name, "` must be a list of floats"));
+  n.require(a->type() == ::onnx::AttributeProto::FLOATS,
+            cat("its attribute `", name, "` must be a list of floats"));
   return {a->floats().begin(), a->floats().end()};
 }
 
@@ -50,7 +60,8 @@ class Numbers {
 
 }  // namespace
 
-std::vector<Activation> read_activations(Node& n, const std::vector<std::string>& defaults, int64_t directions) {
+std::vector<Activation> read_activations(Node& n, const std::vector<std::string>& defaults,
+                                         int64_t directions) {
   std::vector<std::string> names = n.texts("activations");
   const size_t count = defaults.size() * static_cast<size_t>(directions);
   if (names.empty()) {
@@ -63,7 +74,8 @@ std::vector<Activation> read_activations(Node& n, const std::vector<std::string>
     Activation a{name};
     std::transform(name.begin(), name.end(), a.name.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    const Kind* kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return k.name == a.name; });
+    const Kind* kind =
+        std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return k.name == a.name; });
     if (kind == std::end(kKinds))
       n.unsupported(cat("activation `", printable(name, 40), "` is not supported"),
                     "those that ONNX defines are, Sigmoid, Tanh and Relu among them");

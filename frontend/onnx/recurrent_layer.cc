@@ -102,19 +102,20 @@ Expr RecurrentLayer::initial_state(size_t input, int64_t d) {
   }
   const Expr e = n.input(input);
   n.require(type_of(e).rank() == 3, "its initial state must have three dimensions");
-  const Expr own = batch_first ? n.squeeze(directions == 1 ? e : n.slice(e, 1, d, d + 1), {1})
-                               : of_direction(input, d);
+  const Expr own =
+      batch_first ? n.squeeze(directions == 1 ? e : n.slice(e, 1, d, d + 1), {1}) : of_direction(input, d);
   for (size_t i = 0; i < 2; ++i) {
     const Dim given = dims_of(own)[i];
-    n.require(!given.is_const() || !dims[i].is_const() || given == dims[i], "its initial state has another shape");
+    n.require(!given.is_const() || !dims[i].is_const() || given == dims[i],
+              "its initial state has another shape");
   }
   return n.importer().match_extents(own, dims, "state");
 }
 
 // Changes the states, and returns the output of the step. A sequence that has no step t keeps its
 // states and gives zeros.
-Expr RecurrentLayer::one_step(int64_t d, const Direction& direction, Expr row, Expr t, std::vector<Expr>& states,
-                              const Step& step) {
+Expr RecurrentLayer::one_step(int64_t d, const Direction& direction, Expr row, Expr t,
+                              std::vector<Expr>& states, const Step& step) {
   const std::vector<Expr> before = states;
   step(d, direction, row, states);
   if (!lengths) return states[0];
@@ -124,8 +125,8 @@ Expr RecurrentLayer::one_step(int64_t d, const Direction& direction, Expr row, E
   return output;
 }
 
-RecurrentLayer::Outcome RecurrentLayer::unrolled(int64_t d, const Direction& direction, std::vector<Expr> states,
-                                                 const Step& step) {
+RecurrentLayer::Outcome RecurrentLayer::unrolled(int64_t d, const Direction& direction,
+                                                 std::vector<Expr> states, const Step& step) {
   const int64_t count = steps.value();
   std::vector<Expr> rows(static_cast<size_t>(count));
   for (int64_t s = 0; s < count; ++s) {
@@ -139,8 +140,8 @@ RecurrentLayer::Outcome RecurrentLayer::unrolled(int64_t d, const Direction& dir
   return {n.wants(0) ? n.concatenate(rows, 0) : nullptr, states};
 }
 
-RecurrentLayer::Outcome RecurrentLayer::looped(int64_t d, const Direction& direction, std::vector<Expr> states,
-                                               const Step& step) {
+RecurrentLayer::Outcome RecurrentLayer::looped(int64_t d, const Direction& direction,
+                                               std::vector<Expr> states, const Step& step) {
   LoopForm form;
   form.name = n.proto().name();
   form.trips = extent(n, direction.projected, 0);

@@ -75,14 +75,14 @@ std::optional<Taps> taps_of(const ResizedAxis& axis) {
   bool any_outside = false;
   for (int64_t i = 0; i < axis.to; ++i) {
     double place = place_of(axis, i);
-    const bool outside = axis.coordinates == "tf_crop_and_resize" &&
-                         (place < 0 || place > static_cast<double>(axis.from - 1));
+    const bool outside =
+        axis.coordinates == "tf_crop_and_resize" && (place < 0 || place > static_cast<double>(axis.from - 1));
     any_outside = any_outside || outside;
     out.outside.push_back(outside);
     if (outside || !std::isfinite(place)) place = 0;
     place = std::clamp(place, -0x1p40, 0x1p40);
-    const int64_t first = reach == 0 ? nearest_to(place, axis.nearest)
-                                     : static_cast<int64_t>(std::floor(place)) - reach + 1;
+    const int64_t first =
+        reach == 0 ? nearest_to(place, axis.nearest) : static_cast<int64_t>(std::floor(place)) - reach + 1;
     const std::vector<double> weights =
         reach == 0 ? std::vector<double>{1} : weights_at(axis, place, first, count);
     for (int64_t t = 0; t < count; ++t) {
@@ -115,8 +115,9 @@ Expr with_taps(Node& n, Expr x, size_t axis, const Taps& taps, double extrapolat
     Expr part = n.call(kTake, {x, n.ints(taps.places[t])},
                        {{"axis", static_cast<int64_t>(axis)}, {"mode", std::string("clip")}});
     if (!taps.one())
-      part = n.call(kMultiply, {part, along(n, Tensor::of(dtype, {count}, std::span<const double>(weights)),
-                                            part, axis)});
+      part =
+          n.call(kMultiply,
+                 {part, along(n, Tensor::of(dtype, {count}, std::span<const double>(weights)), part, axis)});
     y = y ? n.call(kAdd, {y, part}) : part;
   }
   if (!y) n.unsupported("none of its weights differs from 0");

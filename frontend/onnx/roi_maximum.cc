@@ -71,9 +71,9 @@ Expr roi_maximum(Node& n, Expr images, Expr regions, Expr image_of, const RoiBin
                             corner(y.before, y.before_weight, x.behind, x.behind_weight));
   const Expr below = larger(corner(y.behind, y.behind_weight, x.before, x.before_weight),
                             corner(y.behind, y.behind_weight, x.behind, x.behind_weight));
-  const Expr places = n.reshape(larger(above, below),
-                                {type_of(regions).dims[0], Dim(bins.height), Dim(bins.ratio),
-                                 Dim(bins.width), Dim(bins.ratio), dims[1]});
+  const Expr places =
+      n.reshape(larger(above, below), {type_of(regions).dims[0], Dim(bins.height), Dim(bins.ratio),
+                                       Dim(bins.width), Dim(bins.ratio), dims[1]});
   const Expr most = n.call(kMax, {places}, {{"axis", std::vector<int64_t>{2, 4}}});
   return n.transpose(most, {0, 3, 1, 2});
 }

@@ -1,6 +1,7 @@
 // Scan: a loop over the elements of tensors along one axis each.
 //
-// Version 8 runs a scan for each row of a batch, with a length for each; from version 9 on there is no batch.
+// Version 8 runs a scan for each row of a batch, with a length for each; from version 9 on
+// there is no batch.
 #include <algorithm>
 
 #include "base/cat.h"
@@ -52,7 +53,8 @@ class Scan {
 
 std::vector<bool> Scan::directions(std::string_view attribute, size_t count) {
   const std::vector<int64_t> given = n_.integers(attribute);
-  n_.require(given.empty() || given.size() == count, cat("its attribute `", attribute, "` has a wrong length"));
+  n_.require(given.empty() || given.size() == count,
+             cat("its attribute `", attribute, "` has a wrong length"));
   std::vector<bool> out(count, false);
   for (size_t i = 0; i < given.size(); ++i) {
     n_.require(given[i] == 0 || given[i] == 1, cat("its attribute `", attribute, "` must be 0 or 1"));
@@ -171,7 +173,8 @@ std::optional<std::vector<Expr>> Scan::row(const Scanned& all, Expr lengths, Dim
 }
 
 std::optional<std::vector<Expr>> Scan::convert_batch() {
-  n_.require(n_.inputs() == states_ + scanned_ + 1, "the inputs of its body are not those that a scan gives it");
+  n_.require(n_.inputs() == states_ + scanned_ + 1,
+             "the inputs of its body are not those that a scan gives it");
   Scanned all;
   for (size_t i = 0; i < states_; ++i) all.states.push_back(n_.input(i + 1));
   for (size_t i = 0; i < states_ + scanned_; ++i)

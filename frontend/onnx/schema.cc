@@ -184,7 +184,8 @@ void check_schema(const ::onnx::NodeProto& node, int64_t opset) {
       cat("declare the version of the operator set that the node is written for: this is version ", opset);
   if (inputs > schema->most_inputs) {
     throw Refusal{"onnx-invalid",
-                  cat("it has ", inputs, " inputs, and the operator takes at most ", schema->most_inputs), remedy};
+                  cat("it has ", inputs, " inputs, and the operator takes at most ", schema->most_inputs),
+                  remedy};
   }
   if (static_cast<size_t>(node.output_size()) > schema->most_outputs) {
     throw Refusal{

@@ -56,7 +56,8 @@ TEST(Schema, AnUnknownAttributeIsRefused) {
   expect_refused(one(13, "Softmax").attr("axes", 1), ImportFailure::kBadModel,
                  "version 13 of the operator has no attribute `axes`");
   expect_refused(one(13, "Softmax").attr("axes", 1), ImportFailure::kBadModel, "the attributes are axis");
-  expect_refused(one(13, "Relu").attr("alpha", 1), ImportFailure::kBadModel, "the operator has no attributes");
+  expect_refused(one(13, "Relu").attr("alpha", 1), ImportFailure::kBadModel,
+                 "the operator has no attributes");
 }
 
 TEST(Schema, AnAttributeOfAnotherVersionIsRefused) {

@@ -52,8 +52,8 @@ Results unique_slices(Node& n, size_t axis, bool sorted) {
   const Expr so_far = n.call(kCumsum, {differ}, {{"axis", int64_t{2}}});
   const Expr equal = n.call(kEqual, {n.call(kMax, {differ}, over(2)), number(0)});
   const Expr decides = both(n.call(kEqual, {so_far, number(1)}), n.call(kEqual, {differ, number(1)}));
-  const Expr before =
-      n.call(kEqual, {n.call(kMax, {count(both(decides, n.call(kLess, {left, right})))}, over(2)), number(1)});
+  const Expr before = n.call(
+      kEqual, {n.call(kMax, {count(both(decides, n.call(kLess, {left, right})))}, over(2)), number(1)});
 
   // A slice is the first of its kind if its first equal is itself.
   const std::vector<AttrArg> line{
@@ -61,15 +61,14 @@ Results unique_slices(Node& n, size_t axis, bool sorted) {
   const Expr places = n.call(kIota, std::span<const Expr>(), line);
   const Expr earliest = count(n.call(kArgmax, {count(equal)}, over(1)));
   const Expr first = n.call(kEqual, {earliest, places});
-  const Expr firsts = n.expand_dims(first, 0);  // [i, j]: j
+  const Expr firsts = n.expand_dims(first, 0);             // [i, j]: j
   const Expr ahead = sorted ? n.transpose(before, {1, 0})  // [i, j]: does j come before i?
                             : n.call(kLess, {n.expand_dims(places, 0), n.expand_dims(earliest, 1)});
   const Expr rank = n.call(kSum, {count(both(firsts, ahead))}, over(1));
   const Expr alike = n.call(kSum, {count(equal)}, over(1));
 
   const auto taken = [&](Expr e, Expr at, size_t along) {
-    return n.call(kTake, {e, at},
-                  {{"axis", static_cast<int64_t>(along)}, {"mode", std::string("fast")}});
+    return n.call(kTake, {e, at}, {{"axis", static_cast<int64_t>(along)}, {"mode", std::string("fast")}});
   };
   const Expr found = n.cast(n.squeeze(n.call(kArgwhere, {first}), {1}), kInt64);
   const Expr order = n.call(kArgsort, {taken(rank, found, 0)}, {{"axis", int64_t{0}}, {"dtype", kInt64}});

@@ -155,8 +155,10 @@ Results non_max_suppression(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"AffineGrid", 20, affine_grid}, {"GridSample", 16, grid_sample, "cubic volumes"},
-    {"MaxRoiPool", 1, max_roi_pool}, {"NonMaxSuppression", 10, non_max_suppression},
+    {"AffineGrid", 20, affine_grid},
+    {"GridSample", 16, grid_sample, "cubic volumes"},
+    {"MaxRoiPool", 1, max_roi_pool},
+    {"NonMaxSuppression", 10, non_max_suppression},
     {"RoiAlign", 10, roi_align, "mode=max without a sampling_ratio"},
 };
 

@@ -72,8 +72,7 @@ std::vector<Bound> bounds_of(const NodeCase& c, const Value& result) {
 
 // Tells what the interpreter does. Returns nullopt if it has no result for the engines to compare.
 std::optional<Loaded> interpret(const std::string& name, NodeCase c) {
-  const driver::Outcome outcome =
-      driver::find_engine("interp")->prepare(c.module, "main", {}).run(c.args);
+  const driver::Outcome outcome = driver::find_engine("interp")->prepare(c.module, "main", {}).run(c.args);
   if (outcome.kind != driver::Outcome::Kind::kValue) {
     tell(name, "interp", {"wrong", "", outcome.message});
     return std::nullopt;
@@ -124,13 +123,12 @@ void run_setting(const Setting& setting, std::span<const Loaded> cases) {
   const Stopwatch watch;
   std::vector<EngineTest> tests;
   for (const Loaded& c : cases) tests.push_back(c.test);
-  run_on_engine(
-      *setting.engine, {.opt_level = setting.level}, tests,
-      [&](const EngineTest& test, const driver::VerifyRow& row, std::span<const Tensor> got) {
-        const auto at = std::find_if(cases.begin(), cases.end(),
-                                     [&](const Loaded& c) { return c.test.name == test.name; });
-        tell(test.name, setting.text, said_of(at->wanted, test, row, got));
-      });
+  run_on_engine(*setting.engine, {.opt_level = setting.level}, tests,
+                [&](const EngineTest& test, const driver::VerifyRow& row, std::span<const Tensor> got) {
+                  const auto at = std::find_if(cases.begin(), cases.end(),
+                                               [&](const Loaded& c) { return c.test.name == test.name; });
+                  tell(test.name, setting.text, said_of(at->wanted, test, row, got));
+                });
   print({{"setting", setting.text}, {"seconds", watch.seconds()}});
 }
 

@@ -148,7 +148,10 @@ TEST(Versions, PadAroundTheEnds) {
 }
 
 TEST(Versions, SplitAndConcatWithoutAnAxis) {
-  Node(1, "Split", {kMatrix}, {}, 2).attr("axis", 1).attr("split", list({1, 2})).gives({2, 2}, {2, 3, 5, 6}, 1);
+  Node(1, "Split", {kMatrix}, {}, 2)
+      .attr("axis", 1)
+      .attr("split", list({1, 2}))
+      .gives({2, 2}, {2, 3, 5, 6}, 1);
   Node(1, "Concat", {kMatrix, kMatrix}).gives({2, 6}, {1, 2, 3, 1, 2, 3});
 }
 
