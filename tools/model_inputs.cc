@@ -5,6 +5,7 @@
 #include "analysis/port_names.h"
 #include "base/cat.h"
 #include "base/failure.h"
+#include "driver/composite_inputs.h"
 #include "frontend/data/inputs.h"
 #include "interp/machine.h"
 #include "passes/map_types.h"
@@ -41,6 +42,30 @@ void fill(Tensor& t, const std::string& how, uint64_t& state) {
   }
 }
 
+// The names of the tensors that the model's inputs are made of. How many a list has, the file says.
+Result<std::vector<std::string>> names_in(const driver::Model& model, const std::string& file,
+                                          Diagnostics& diagnostics) {
+  const Fn& fn = model.entry();
+  if (std::none_of(fn.params.begin(), fn.params.end(),
+                   [](const Var* p) { return driver::is_composite(p->type); }))
+    return model.all_inputs;
+  const Result<frontend::data::NamedTensors> found =
+      frontend::data::read_tensors(file, frontend::data::Role::kInput, {}, diagnostics);
+  if (!found) return kReported;
+  std::vector<std::string> held, out;
+  for (const frontend::data::NamedTensor& t : *found) held.push_back(t.name);
+  for (const std::string& name : model.all_inputs) {
+    const auto at = std::find(model.input_names.begin(), model.input_names.end(), name);
+    if (at == model.input_names.end()) {  // fixed
+      out.push_back(name);
+      continue;
+    }
+    const Type type = fn.params[static_cast<size_t>(at - model.input_names.begin())]->type;
+    for (std::string& n : driver::tensor_names(name, type, held)) out.push_back(std::move(n));
+  }
+  return out;
+}
+
 }  // namespace
 
 void suggest_shapes(const driver::Model& model, const Session& session) {
@@ -54,17 +79,21 @@ Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOp
                                        Session& session) {
   const Fn& fn = model.entry();
   for (size_t i = 0; i < fn.params.size(); ++i) {
-    if (fn.params[i]->type->as<TensorType>()) continue;
+    if (fn.params[i]->type->as<TensorType>() || driver::is_composite(fn.params[i]->type)) continue;
     session.fail(kUsage, cat("input `", model.input_names[i], "` of @", model.function, " has type ",
                              show(fn.params[i]->type),
-                             ": only tensors can be given; call it from a function that takes tensors"));
+                             ": only tensors, lists and optional values of them can be given; call it from a "
+                             "function that takes tensors"));
     return kReported;
   }
   std::vector<Value> args;
   if (!options.inputs.empty()) {
     Diagnostics diagnostics;
-    Result<frontend::data::NamedTensors> read = frontend::data::read_named(
-        options.inputs, model.all_inputs, frontend::data::Role::kInput, {}, diagnostics, model.fixed);
+    const Result<std::vector<std::string>> names = names_in(model, options.inputs, diagnostics);
+    Result<frontend::data::NamedTensors> read =
+        names ? frontend::data::read_named(options.inputs, *names, frontend::data::Role::kInput, {},
+                                           diagnostics, model.fixed)
+              : Result<frontend::data::NamedTensors>(kReported);
     if (!read) {
       session.fail(diagnostics, model.module.context().sources(), kUsage);
       return kReported;
@@ -74,10 +103,17 @@ Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOp
                          [&](const auto& f) { return f.name == t.name; });
     });
     std::unordered_map<const kernel::ExprNode*, int64_t> variables;
-    for (size_t i = 0; i < read->size(); ++i) {
-      args.push_back(Value((*read)[i].value));
+    std::span<const frontend::data::NamedTensor> tensors(*read);
+    for (size_t i = 0; i < fn.params.size(); ++i) {
+      const Type type = fn.params[i]->type;
+      Result<Value> value =
+          driver::composite_value(model.module, model.input_names[i], type, tensors, diagnostics);
+      if (!value) {
+        session.fail(diagnostics, model.module.context().sources(), kUsage);
+        return kReported;
+      }
+      args.push_back(std::move(*value));
       try {
-        const Type type = fn.params[i]->type;
         interp::check_shapes(std::span(&args.back(), 1), std::span(&type, 1), variables, Span::none());
       } catch (const Trap& trap) {
         session.fail(kUsage, cat("input `", model.input_names[i], "`: ", trap.what()));
@@ -102,6 +138,12 @@ Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOp
     return kReported;
   }
   for (size_t i = 0; i < fn.params.size(); ++i) {
+    if (driver::is_composite(fn.params[i]->type)) {
+      session.fail(kUsage,
+                   cat("input `", model.input_names[i], "` has type ", show(fn.params[i]->type),
+                       ": give its elements with --inputs, as `", model.input_names[i], ".0` and so on"));
+      return kReported;
+    }
     const auto& tensor = *fn.params[i]->type->as<TensorType>();
     const auto shape = tensor.static_shape();
     if (!shape) {

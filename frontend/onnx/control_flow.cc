@@ -8,6 +8,7 @@
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/loops.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/sequences.h"
 #include "ir/analysis.h"
 
 namespace relay::frontend {
@@ -122,7 +123,12 @@ bool is_control_flow(std::string_view name) { return name == "If" || name == "Lo
 
 std::optional<std::vector<Operand>> convert_control_flow(Node& n) {
   const std::string& name = n.proto().op_type();
-  return name == "If" ? convert_if(n) : name == "Loop" ? convert_loop(n) : convert_scan(n);
+  if (name == "If") return convert_if(n);
+  if (name == "Scan") return convert_scan(n);
+  for (size_t i = 2; i < n.inputs(); ++i) {
+    if (n.has(i) && is_composite(n.operand(i))) return convert_loop_of_composites(n);
+  }
+  return convert_loop(n);
 }
 
 }  // namespace relay::frontend

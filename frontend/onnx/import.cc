@@ -11,6 +11,7 @@
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/interface_of.h"
 #include "frontend/onnx/schema.h"
+#include "frontend/onnx/sequences.h"
 #include "frontend/onnx/wire.h"
 
 namespace relay::frontend {
@@ -84,6 +85,7 @@ std::vector<ImportableOperator> importable_operators() {
   for (const auto& [name, since] :
        std::initializer_list<std::pair<const char*, int64_t>>{{"If", 1}, {"Loop", 1}, {"Scan", 8}})
     add({name, since, nullptr});
+  for (const auto& [name, since] : composite_operators()) add({name, since, nullptr});
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return out;
 }

@@ -37,6 +37,19 @@ TEST(Import, InitialisersThatAreInputsAreConstants) {
   EXPECT_EQ(i.module.function("main")->params.size(), 1u);
 }
 
+TEST(Import, TextThatNobodyTakesIsLeftOut) {
+  TestModel m;
+  m.input("text", {1}, ::onnx::TensorProto::STRING).input("x", {2}).node("Relu", {"x"}, {"y"}).output("y");
+  ::onnx::TensorProto& label = *m.graph->add_initializer();
+  label.set_name("label");
+  label.set_data_type(::onnx::TensorProto::STRING);
+  label.add_string_data("cat");
+  const Imported i = import_model(m);
+  ASSERT_TRUE(i.ok) << i.messages;
+  EXPECT_EQ(show(*i.module.function("main")->attrs.find("input_names")), "[\"x\"]");
+  EXPECT_FALSE(import_model(m.node("Identity", {"label"}, {"z"}).output("z")).ok);
+}
+
 TEST(Import, NamedAxesAreShapeVariables) {
   const Imported i = import_model(TestModel()
                                       .input("x", {"batch", 4})

@@ -8,7 +8,9 @@
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/names.h"
 #include "frontend/onnx/schema.h"
+#include "frontend/onnx/sequences.h"
 #include "frontend/onnx/stored.h"
+#include "frontend/onnx/usage.h"
 #include "op/registry.h"
 
 namespace relay::frontend {
@@ -23,6 +25,7 @@ Importer::Importer(const ::onnx::ModelProto& model, const std::string& name, con
     : model_(model),
       name_(name),
       folder_(folder),
+      empty_(empty),
       module_(empty),
       options_(options),
       diagnostics_(diagnostics),
@@ -44,14 +47,14 @@ Result<Module> Importer::run() {
   std::vector<Expr> results;
   std::vector<std::string> input_names, output_names;
   try {
-    for (Operand& o : *outputs) results.push_back(carrier(o));
+    for (size_t i = 0; i < outputs->size(); ++i)
+      name_outputs(model_.graph().output(static_cast<int>(i)).name(), (*outputs)[i], results, output_names);
   } catch (const Refusal& refusal) {
     diagnostics_.error(Span::none(), refusal.slug, cat("an output of `", name_, "`: ", refusal.reason));
     return kReported;
   }
-  for (const ::onnx::ValueInfoProto& o : model_.graph().output()) output_names.push_back(o.name());
   for (const Var* p : params) input_names.push_back(p->name.str());
-  if (results.empty()) {
+  if (outputs->empty()) {
     diagnostics_.error(Span::none(), "onnx-no-outputs", cat("`", name_, "` has no outputs"))
         .note("declare what the model computes as outputs of its graph");
     return kReported;
@@ -63,7 +66,7 @@ Result<Module> Importer::run() {
   const Attrs attrs = context().attrs(named);
   Module out = module_;
   out.set_function("main", builder_.fn(params, body, nullptr, attrs));
-  return out;
+  return module_.data_types().empty() ? out : without_unused(out);
 }
 
 bool Importer::check_versions() {
@@ -71,35 +74,33 @@ bool Importer::check_versions() {
     diagnostics_.error(Span::none(), "onnx-no-graph", cat("`", name_, "` is no ONNX model: it has no graph"));
     return false;
   }
-  for (const ::onnx::OperatorSetIdProto& set : model_.opset_import()) {
-    const std::string domain = set.domain() == "ai.onnx" ? "" : set.domain();
-    opsets_[domain] = set.version();
-  }
-  for (const auto& [domain, version] : opsets_) {
-    const int64_t newest = newest_version(domain);
-    if (newest == 0 || (version >= kOldestOpset && version <= newest)) continue;
-    diagnostics_
-        .error(Span::none(), "unsupported-opset",
-               cat("`", name_, "` uses version ", version, " of ONNX's operator set",
-                   domain.empty() ? "" : cat(" `", printable(domain), "`"), "; ", kOldestOpset, " to ",
-                   newest, " are supported"))
-        .note("convert the model with onnx.version_converter, or export it again for such a version");
-    return false;
-  }
-  const auto own = opsets_.find("");
-  if (own == opsets_.end()) {
-    if (!opsets_.empty()) return true;  // only other domains: each node will be refused by name
+  model_opsets_ = opsets_of(model_.opset_import());
+  if (!functions_.read(model_, model_opsets_, name_, diagnostics_)) return false;
+  bool ok = true;
+  for (const ModelFunction* f : functions_.called())
+    ok = check_opsets(f->opsets, cat("function `", show_name(*f->proto), "` of `", name_, "`")) && ok;
+  if (model_opsets_.empty()) {
     diagnostics_
         .error(Span::none(), "onnx-no-opset", cat("`", name_, "` does not say which operator set it uses"))
         .note("export the model again: what its operators mean depends on the version of their set");
     return false;
   }
-  return true;
+  return check_opsets(model_opsets_, cat("`", name_, "`")) && ok;
 }
 
-int64_t Importer::opset_of(const ::onnx::NodeProto& proto) const {
-  const auto it = opsets_.find(proto.domain() == "ai.onnx" ? "" : proto.domain());
-  return it == opsets_.end() ? 0 : it->second;
+bool Importer::check_opsets(const Opsets& opsets, std::string_view whose) {
+  for (const auto& [domain, version] : opsets) {
+    const int64_t newest = newest_version(domain);
+    if (newest == 0 || (version >= kOldestOpset && version <= newest)) continue;
+    diagnostics_
+        .error(Span::none(), "unsupported-opset",
+               cat(whose, " uses version ", version, " of ONNX's operator set",
+                   domain.empty() ? "" : cat(" `", printable(domain), "`"), "; ", kOldestOpset, " to ",
+                   newest, " are supported"))
+        .note("convert the model with onnx.version_converter, or export it again for such a version");
+    return false;
+  }
+  return true;
 }
 
 bool Importer::uses(const std::string& name) const {
@@ -162,7 +163,12 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
         .note("save its weights as dense tensors");
     ok = false;
   }
+  std::optional<std::unordered_set<std::string_view>> used;  // looked up where there is text
   for (const ::onnx::TensorProto& proto : graph.initializer()) {
+    if (proto.data_type() == ::onnx::TensorProto::STRING) {
+      if (!used) used = used_names(graph);
+      if (!used->contains(proto.name())) continue;
+    }
     Result<Tensor> t = data::tensor_of(proto, name_, folder_, Span::none(), diagnostics_);
     ok = ok && t.ok();
     if (!t) continue;
@@ -184,6 +190,7 @@ void Importer::report(const ::onnx::NodeProto& proto, const Refusal& refusal) {
       cat("`", printable(proto.op_type()), "`",
           proto.name().empty() ? "" : cat(" (node `", printable(proto.name()), "`)"), ": ", refusal.reason));
   if (!refusal.remedy.empty()) d.note(refusal.remedy);
+  if (call_) d.note(place_of(*call_));
   // A remedy is looked for only where it will be read.
   if (choices_.empty() || diagnostics_.errors() > Diagnostics::kMaxKept) return;
   const Choice& choice = *choices_.front();
@@ -195,12 +202,21 @@ void Importer::report(const ::onnx::NodeProto& proto, const Refusal& refusal) {
 }
 
 void Importer::convert(const ::onnx::NodeProto& proto) {
+  if (!call_ || !refers_to_attributes(proto)) return convert_resolved(proto);
+  const ::onnx::NodeProto resolved = with_attributes(proto, *call_);
+  const auto place = spans_.emplace(&resolved, span_of(proto)).first;
+  convert_resolved(resolved);
+  spans_.erase(place);
+}
+
+void Importer::convert_resolved(const ::onnx::NodeProto& proto) {
   const SpanScope span(builder_, span_of(proto));
   std::vector<Operand*> inputs;
   bool failed = false;
   for (const std::string& name : proto.input()) {
-    inputs.push_back(name.empty() ? nullptr : scope_->find(name));
-    if (!name.empty() && !inputs.back()) {
+    Operand* found = name.empty() ? nullptr : scope_->find(name);
+    inputs.push_back(found && found->absent ? nullptr : found);
+    if (!name.empty() && !found) {
       report(proto,
              {"onnx-undefined-value", cat("it uses `", printable(name), "`, which nothing before it defines"),
               "the nodes of a graph stand in the order in which they are computed"});
@@ -210,21 +226,26 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
   }
   while (!inputs.empty() && !inputs.back()) inputs.pop_back();
 
-  const int64_t opset = opset_of(proto);
+  const int64_t opset = opset_in(*opsets_, proto);
+  const ModelFunction* function = function_of(proto);
   const Row* row = find_row(full_name(proto), opset);
   std::optional<std::vector<Operand>> results;
-  if (!failed && (row || is_control_flow(full_name(proto)))) {
+  if (!failed && (function || row || is_control_flow(full_name(proto)) ||
+                  is_composite_operator(full_name(proto), opset))) {
     Node node(*this, proto, opset, inputs);
     try {
-      check_schema(proto, opset);
-      results = row ? results_of(node, *row) : convert_control_flow(node);
+      if (!function) check_schema(proto, opset);
+      results = function                 ? import_call(*function, node)
+                : takes_composites(node) ? convert_composites(node)
+                : row                    ? results_of(node, *row)
+                                         : convert_control_flow(node);
       failed = !results;
       for (size_t i = failed ? node.outputs() : results->size(); i < node.outputs(); ++i) {
         if (node.wants(i))
           node.unsupported(
               cat("its output `", printable(proto.output(static_cast<int>(i))), "` is not supported"));
       }
-      if (results) node.require_all_asked();
+      if (results && !function) node.require_all_asked();
     } catch (const Refusal& refusal) {
       report(proto, refusal);
       results.reset();

@@ -3,6 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/onnx/functions.h"
 #include "frontend/onnx/import.h"
 #include "frontend/onnx/node.h"
 #include "frontend/onnx/paths.h"
@@ -127,11 +129,25 @@ class Importer {
     Operand& condition_;
   };
 
+  // The library's types and functions of sequences (sequences.h): a call of one, with its type.
+  Type library_type(std::string_view name, Type element);
+  const Constructor* library_constructor(std::string_view name);
+  Expr library_call(std::string_view function, std::initializer_list<Expr> args, Type type);
+
+  // Counts nodes and elements that are imported again and again: bodies of functions and loops,
+  // sequences. False if there are more than the limit of nodes.
+  bool spend(size_t parts) { return (spent_ += parts) <= options_.nodes; }
+
   // Counts steps of recurrent layers; false if there are more than are written out.
   bool unroll(int64_t steps) { return (unrolled_steps_ += steps) <= options_.all_unrolled_steps; }
 
   // Does any node or output of the model use a value of this name? Looks at all of them.
   bool uses(const std::string& name) const;
+  // The node as a call of one of the model's functions (functions.h); null if it is none.
+  const ModelFunction* function_of(const ::onnx::NodeProto& node) const { return functions_.find(node); }
+  // Imports the body of the function with these inputs: its outputs. Nothing if a node of
+  // it was refused.
+  std::optional<std::vector<Operand>> import_call(const ModelFunction& function, Node& node);
 
   // Where a node stands in the listing.
   Span span_of(const ::onnx::NodeProto& node) const;
@@ -140,26 +156,45 @@ class Importer {
   friend class GraphWalk;
 
   bool check_versions();
+  bool check_opsets(const Opsets& opsets, std::string_view whose);
   bool list_nodes();  // the listing, the spans, the limits; every operator that cannot be imported at all
   void name_file(const ::onnx::TensorProto& proto) const;
   bool read_initialisers(const ::onnx::GraphProto& graph, NameScope& scope);
   bool declare_inputs(std::vector<const Var*>& params);
   std::optional<std::vector<Dim>> input_dims(const ::onnx::ValueInfoProto& input);
+  // Of inputs and outputs that are no tensors (composite_inputs.cc). How many elements of one of
+  // that name the options give; nothing if a run may choose.
+  std::optional<size_t> given_elements(const std::string& name) const;
+  bool expand_input(const std::string& name, const ::onnx::TypeProto& type,
+                    std::vector<const ::onnx::ValueInfoProto*>& out);
+  Operand gathered_input(const std::string& name, const ::onnx::TypeProto& type);
+  bool declare_list(const ::onnx::ValueInfoProto& input, std::vector<const Var*>& params);
+  void name_outputs(const std::string& name, Operand& operand, std::vector<Expr>& results,
+                    std::vector<std::string>& names);
   void convert(const ::onnx::NodeProto& proto);
+  void convert_resolved(const ::onnx::NodeProto& proto);
   std::optional<std::vector<Operand>> results_of(Node& node, const Row& row);
+  void use_library();
+  Module without_unused(const Module& imported) const;  // without functions that @main does not reach
   void report(const ::onnx::NodeProto& proto, const Refusal& refusal);
   void report_apart(const Fork& fork);
-  int64_t opset_of(const ::onnx::NodeProto& proto) const;
   bool is_only_output(const std::string& name) const;
 
   const ::onnx::ModelProto& model_;
   std::string name_;
   const std::string* folder_;
-  Module module_;
+  Module empty_, module_;
   const ImportOptions& options_;
   Diagnostics& diagnostics_;
   Builder builder_;
-  std::map<std::string, int64_t> opsets_;
+  Opsets model_opsets_;
+  const Opsets* opsets_ = &model_opsets_;  // those of the function while its body is imported
+  ModelFunctions functions_;
+  const FunctionCall* call_ = nullptr;  // the innermost one
+  size_t nesting_ = 0;                  // graphs and bodies of functions around the node
+  size_t spent_ = 0;
+  bool uses_options_ = false;    // of the library's types, not only `List`
+  bool too_many_calls_ = false;  // it was reported
   std::unordered_map<const ::onnx::NodeProto*, Span> spans_;
   std::set<std::string> read_names_;  // by the nodes of the model's graphs
   NameScope* scope_ = nullptr;
@@ -180,6 +215,8 @@ class Importer {
   };
   std::unordered_map<const kernel::ExprNode*, Place> places_;
 
+  std::deque<::onnx::ValueInfoProto> element_inputs_;  // of sequences: a tensor each
+
   std::set<const Var*> switches_;  // inputs of one element, which may decide what a model does
   std::vector<const Choice*> choices_;
 
@@ -188,6 +225,9 @@ class Importer {
   int64_t unrolled_steps_ = 0;
   int64_t evaluation_budget_ = int64_t{1} << 28;  // additions, or so
 };
+
+// "a sequence", "a map": what is not a tensor, for messages.
+std::string kind_of(const ::onnx::TypeProto& type);
 
 // Which results of a node are known without evaluating it: shape arithmetic over dims. Nothing if
 // the operator is not of that kind, or what it needs is not known.

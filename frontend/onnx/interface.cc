@@ -36,6 +36,32 @@ Port port_of(const ::onnx::ValueInfoProto& value) {
   return out;
 }
 
+// Also of what is no tensor.
+Port port_of_any(const ::onnx::ValueInfoProto& value) {
+  ::onnx::ValueInfoProto inner;
+  inner.set_name(value.name());
+  std::string around;
+  const ::onnx::TypeProto* type = &value.type();
+  for (;;) {
+    if (type->has_sequence_type()) {
+      around += "sequence of ";
+      type = &type->sequence_type().elem_type();
+    } else if (type->has_optional_type()) {
+      around += "optional ";
+      type = &type->optional_type().elem_type();
+    } else {
+      break;
+    }
+  }
+  *inner.mutable_type() = *type;
+  Port out = port_of(inner);
+  if (type->has_map_type())
+    return {.name = value.name(), .dtype = {}, .dims = {}, .composite = around + "map"};
+  if (around.empty()) return out;
+  const size_t name = show(Port{.name = value.name(), .dtype = {}, .dims = {}}).size() - 1;
+  return {.name = value.name(), .dtype = {}, .dims = {}, .composite = around + show(out).substr(name)};
+}
+
 }  // namespace
 
 Interface interface_of(const ::onnx::ModelProto& model) {
@@ -43,13 +69,14 @@ Interface interface_of(const ::onnx::ModelProto& model) {
   for (const ::onnx::TensorProto& t : model.graph().initializer()) constants.insert(t.name());
   Interface out;
   for (const ::onnx::ValueInfoProto& v : model.graph().input()) {
-    if (!constants.contains(v.name())) out.inputs.push_back(port_of(v));
+    if (!constants.contains(v.name())) out.inputs.push_back(port_of_any(v));
   }
-  for (const ::onnx::ValueInfoProto& v : model.graph().output()) out.outputs.push_back(port_of(v));
+  for (const ::onnx::ValueInfoProto& v : model.graph().output()) out.outputs.push_back(port_of_any(v));
   return out;
 }
 
 std::string show(const Port& port) {
+  if (!port.composite.empty()) return cat(printable(port.name), ": ", port.composite);
   if (!port.dtype && !port.dims) return cat(printable(port.name), ": ?");
   const std::string dtype =
       cat(port.dtype ? port.dtype->name() : "?", port.stored.empty() ? "" : " of ", port.stored);

@@ -5,6 +5,7 @@
 #include "base/cat.h"
 #include "base/failure.h"
 #include "frontend/onnx/importer.h"
+#include "frontend/onnx/sequences.h"
 #include "frontend/onnx/stored.h"
 #include "op/registry.h"
 
@@ -26,6 +27,16 @@ Expr Importer::materialise(Operand& operand) {
 
 Expr Importer::carrier(Operand& operand) {
   if (operand.expr) return operand.expr;
+  if (operand.elements) {
+    const Type type = value_type(*this, operand);
+    if (!type) {
+      throw Refusal{"unsupported-operator-form",
+                    "a sequence without elements, or an optional value that is not there, is needed when the "
+                    "model runs, and nothing says what its elements would be",
+                    {}};
+    }
+    return operand.expr = as_value(*this, operand, type);
+  }
   const IndexTensor& index = *operand.index;
   if (index.constant()) return operand.expr = builder_.constant(tensor_of(index));
   std::vector<Expr> parts;

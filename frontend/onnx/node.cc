@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/cat.h"
-#include "frontend/onnx/computed.h"
 #include "base/check.h"
+#include "frontend/onnx/computed.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
 #include "frontend/onnx/schema.h"
@@ -116,7 +116,7 @@ const AttributeProto* Node::attribute(std::string_view name) {
     if (a.name() != name) continue;
     asked_.insert(a.name());
     if (!a.ref_attr_name().empty())
-      unsupported(cat("its attribute `", name, "` refers to a parameter of a model function"));
+      invalid(cat("its attribute `", name, "` refers to one of a function, and it is in none"));
     return &a;
   }
   return nullptr;

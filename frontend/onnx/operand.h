@@ -1,6 +1,7 @@
 // What the name of a tensor stands for while a model is imported.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -28,7 +29,13 @@ struct Operand {
   std::optional<IndexTensor> index;        // what is known of the elements
   const data::Storage* storage = nullptr;  // not null: `expr` is the carrier of such elements
   bool closed = false;                     // depends on constants only
-  bool failed = false;                     // its node was refused: users are passed over in silence
+  bool absent = false;                     // an input of a function that its call leaves out
+  // A sequence of known length, or an optional value of which is known whether it is there (then it
+  // has one element): sequences.h.
+  enum class Form : uint8_t { kTensor, kSequence, kOptional };
+  Form form = Form::kTensor;
+  std::shared_ptr<const std::vector<Operand>> elements = nullptr;
+  bool failed = false;  // its node was refused: users are passed over in silence
 };
 
 std::optional<IndexTensor> index_of(const Tensor& t);  // nothing if too large or not whole

@@ -6,6 +6,7 @@
 #include "frontend/onnx/fixed_input.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/usage.h"
 
 namespace relay::frontend {
 namespace {
@@ -84,7 +85,7 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
 bool Importer::declare_inputs(std::vector<const Var*>& params) {
   const ::onnx::GraphProto& graph = model_.graph();
   bool ok = true;
-  std::vector<const ::onnx::ValueInfoProto*> inputs;
+  std::vector<const ::onnx::ValueInfoProto*> inputs, composites;
   std::set<std::string> names;
   for (const ::onnx::ValueInfoProto& input : graph.input()) {
     const bool is_new = names.insert(input.name()).second;
@@ -95,7 +96,14 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
                                     : cat("two inputs are called `", printable(input.name()), "`")));
       ok = false;
     } else if (!scope_->find(input.name())) {  // an input with a default is a constant
-      inputs.push_back(&input);
+      std::vector<const ::onnx::ValueInfoProto*> tensors;
+      if (input.type().has_tensor_type() || !expand_input(input.name(), input.type(), tensors)) {
+        inputs.push_back(&input);
+        continue;
+      }
+      composites.push_back(&input);
+      for (const ::onnx::ValueInfoProto* t : tensors) names.insert(t->name());
+      inputs.insert(inputs.end(), tensors.begin(), tensors.end());
     }
   }
   const auto check_given = [&](const auto& given, std::string_view what) {
@@ -131,19 +139,20 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
       }
     }
   }
+  std::optional<std::unordered_set<std::string_view>> used;  // looked up where there is text
   for (const ::onnx::ValueInfoProto* input : inputs) {
     if (!input->type().has_tensor_type()) {
-      diagnostics_
-          .error(Span::none(), "unsupported-input",
-                 cat("input `", printable(input->name()), "` of `", name_,
-                     "` is not a tensor; sequences, maps and optional values are not supported"))
-          .note("export the model with an input for each tensor");
-      ok = false;
+      ok = declare_list(*input, params) && ok;
       continue;
     }
     const int32_t code = input->type().tensor_type().elem_type();
     const data::Storage* storage = data::storage_of_onnx(code);
     const std::optional<DType> dtype = storage ? storage->carrier : data::dtype_of_onnx(code);
+    // Text that nobody takes is no input of the program.
+    if (code == ::onnx::TensorProto::STRING) {
+      if (!used) used = used_names(graph);
+      if (!used->contains(input->name())) continue;
+    }
     if (!dtype) {
       diagnostics_
           .error(Span::none(), "unsupported-dtype",
@@ -180,7 +189,10 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
     value.storage = storage;
     scope_->names.emplace(input->name(), std::move(value));
   }
-  return ok;
+  if (!ok) return false;
+  for (const ::onnx::ValueInfoProto* c : composites)
+    scope_->names.emplace(c->name(), gathered_input(c->name(), c->type()));
+  return !diagnostics_.has_errors();
 }
 
 }  // namespace relay::frontend

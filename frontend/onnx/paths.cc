@@ -7,6 +7,7 @@
 #include "base/cat.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/sequences.h"
 #include "frontend/onnx/walk.h"
 
 namespace relay::frontend {
@@ -15,6 +16,7 @@ namespace {
 // A type that values of both types have; null if there is none.
 Type common_type(Context& context, Type a, Type b) {
   if (a == b) return a;
+  if (!a || !b) return nullptr;
   const auto *x = a->as<TensorType>(), *y = b->as<TensorType>();
   if (!x || !y || x->rank() != y->rank() || x->dtype != y->dtype) return nullptr;
   std::vector<Dim> dims;
@@ -23,7 +25,9 @@ Type common_type(Context& context, Type a, Type b) {
   return context.tensor_type(dims, x->dtype);
 }
 
+// Null for a sequence or an optional value that is known.
 Type type_of(Context& context, const Operand& o) {
+  if (!o.expr && o.elements) return nullptr;
   return o.expr ? o.expr->type : context.tensor_type(o.index->shape, o.index->dtype);
 }
 
@@ -62,8 +66,14 @@ void for_each_use(const ::onnx::NodeProto& node, const std::function<void(const 
 
 // --- Joining -------------------------------------------------------------------------------------
 
-std::optional<std::vector<Operand>> Importer::join_values(Fork& fork,
-                                                          const std::vector<JoinedValue>& values) {
+std::optional<std::vector<Operand>> Importer::join_values(Fork& fork, const std::vector<JoinedValue>& given) {
+  // What is no tensor is taken apart, and put together again afterwards.
+  JoinedBranches parts(*this);
+  for (const JoinedValue& v : given) {
+    if (!parts.add(v)) return std::nullopt;
+  }
+  const std::vector<JoinedValue>& values = parts.values();
+  if (values.empty()) return parts.rebuilt({});
   std::vector<Type> types;
   for (const JoinedValue& v : values) {
     const Type yes = fork.yes.bindings->outside(context(), type_of(context(), *v.yes)),
@@ -95,7 +105,7 @@ std::optional<std::vector<Operand>> Importer::join_values(Fork& fork,
     out[i].expr = name_extents(part, values[i].name);
     out[i].index = common_index(*values[i].yes, *fork.yes.bindings, *values[i].no);
   }
-  return out;
+  return parts.rebuilt(std::move(out));
 }
 
 void Importer::report_apart(const Fork& fork) {
@@ -123,6 +133,11 @@ GraphWalk::GraphWalk(Importer& importer, const ::onnx::GraphProto& graph, Path& 
     : importer_(importer), graph_(graph), root_(root) {}
 
 bool GraphWalk::run() {
+  struct Nested {
+    size_t& count;
+    ~Nested() { --count; }
+  };
+  const Nested nested{++importer_.nesting_};
   for (int i = 0; i < graph_.node_size() && !importer_.exhausted_; ++i) {
     at_ = i;
     advance(root_, graph_.node(i));
@@ -237,7 +252,7 @@ bool GraphWalk::collect(Path& path) {
   bool ok = true;
   for (const ::onnx::ValueInfoProto& o : graph_.output()) {
     const Operand* found = path.scope->find(o.name());
-    if (!found) {
+    if (!found || found->absent) {
       importer_.diagnostics_.error(
           Span::none(), "onnx-undefined-output",
           cat("`", importer_.name_, "`: nothing defines the output `", printable(o.name()), "`"));

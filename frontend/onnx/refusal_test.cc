@@ -84,7 +84,8 @@ TEST(Refusal, InputsThatAreNoTensors) {
   TestModel::declare(list, "list", {}, ::onnx::TensorProto::FLOAT);
   list.mutable_type()->mutable_sequence_type();
   expect_said(refuse(m), "unsupported-input",
-              {"input `list` of `m.onnx` is not a tensor", "export the model with an input for each tensor"});
+              {"input `list` of `m.onnx` is a sequence, and its elements are not tensors",
+               "export the model with an input for each tensor"});
 }
 
 TEST(Refusal, TensorsInOtherForms) {

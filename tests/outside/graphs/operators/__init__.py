@@ -30,16 +30,21 @@ OPERATORS: dict[str, Row] = {name: Row(*row) for family in FAMILIES for name, ro
 NEWER = "newer than the sets of operators that graphs are drawn for"
 
 # Operators that Relay imports and that are not drawn, with the reason.
+NO_TENSOR = "graphs are drawn with tensors, and no operator but these makes sequences or optional values of them"
 EXCLUDED: dict[str, str] = {
     "Attention": NEWER,
     "Bernoulli": "ONNX leaves open which numbers a seed gives",
     "BitCast": NEWER,
     "CausalConvWithState": NEWER,
     "Compress": "as NonZero",
+    "ConcatFromSequence": NO_TENSOR,
     "CumProd": NEWER,
     "LinearAttention": NEWER,
     "Multinomial": "ONNX leaves open which numbers a seed gives",
     "NonZero": "the extent of its result depends on data, and graphs are drawn with known extents",
+    "Optional": NO_TENSOR,
+    "OptionalGetElement": NO_TENSOR,
+    "OptionalHasElement": NO_TENSOR,
     "RMSNormalization": NEWER,
     "RandomNormal": "ONNX leaves open which numbers a seed gives",
     "RandomNormalLike": "ONNX leaves open which numbers a seed gives",
@@ -47,6 +52,14 @@ EXCLUDED: dict[str, str] = {
     "RandomUniformLike": "ONNX leaves open which numbers a seed gives",
     "RotaryEmbedding": NEWER,
     "SimplifiedLayerNormalization": "ONNX Runtime has it in ONNX's domain, and ONNX does not know it",
+    "SequenceAt": NO_TENSOR,
+    "SequenceConstruct": NO_TENSOR,
+    "SequenceEmpty": NO_TENSOR,
+    "SequenceErase": NO_TENSOR,
+    "SequenceInsert": NO_TENSOR,
+    "SequenceLength": NO_TENSOR,
+    "SequenceMap": NO_TENSOR,
+    "SplitToSequence": NO_TENSOR,
     "STFT": "its inputs are a signal and numbers that must fit it, which no other operator makes",
     "SwiGLU": NEWER,
     "Swish": NEWER,
