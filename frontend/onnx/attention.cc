@@ -42,7 +42,7 @@ Heads read_heads(Node& n) {
 
 // Which keys a query sees by its place.
 Expr mask_by_place(Node& n, Dim queries, Dim keys) {
-  Window window;
+  KeyWindow window;
   const auto bound = [&](const char* name) -> std::optional<int64_t> {
     const int64_t size = n.integer(name, -1);
     n.require(size >= -1 && size < (int64_t{1} << 40), cat("its attribute `", name, "` is out of range"));

@@ -81,7 +81,7 @@ Expr join_heads(Node& n, Expr x) {
 
 Expr extent_of(Node& n, Expr x, size_t axis) { return extent(n, x, static_cast<int64_t>(axis)); }
 
-Expr window_mask(Node& n, Dim queries, Dim keys, const Window& window) {
+Expr window_mask(Node& n, Dim queries, Dim keys, const KeyWindow& window) {
   if (!window.left && !window.right) return nullptr;
   Expr place = n.expand_dims(places(n, queries), 1);  // (queries, 1)
   if (window.before) {

@@ -30,11 +30,11 @@ inline constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
 // Query i stands at place p = before + i, and sees the keys from p - left to p + right. `before` is
 // null for 0, a scalar, or one number for each element of the batch. A missing bound is no bound.
-struct Window {
+struct KeyWindow {
   Expr before = nullptr;
   std::optional<int64_t> left = {}, right = {};
 };
-Expr window_mask(Node& n, Dim queries, Dim keys, const Window& window);
+Expr window_mask(Node& n, Dim queries, Dim keys, const KeyWindow& window);
 // The first `lengths[b]` keys, where lengths is (batch).
 Expr length_mask(Node& n, Expr lengths, Dim keys);
 // What both masks show.
