@@ -32,6 +32,8 @@ Names iota(Site& s) {
 
 Names arange(Site& s) {
   const DType dtype = s.type(0).dtype;
+  s.require(dtype == kFloat32 || dtype == kFloat64 || (dtype.is_signed_int() && dtype.bits >= 16),
+            "ONNX has no Range of this dtype");
   return {s.cast(s.node("Range", {s.arg(0), s.arg(1), s.arg(2)}), dtype, s.result().dtype)};
 }
 

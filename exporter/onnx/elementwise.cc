@@ -86,7 +86,10 @@ Names cast(Site& s) {
 }
 
 Names leaky_relu(Site& s) { return {s.node("LeakyRelu", {s.arg(0)}, {{"alpha", s.attrs().real("alpha")}})}; }
-bool has_exact_slope(const CallAttrs& a, const Call&) { return fits_attribute(a.real("alpha")); }
+// ONNX keeps the slope as a float32, and so does the arithmetic of dtypes up to that.
+bool has_exact_slope(const CallAttrs& a, const Call& call) {
+  return call.type->as<TensorType>()->dtype.bits <= 32 || fits_attribute(a.real("alpha"));
+}
 
 Names prelu(Site& s) {
   const size_t rank = s.type(0).rank();

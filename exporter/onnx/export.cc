@@ -78,15 +78,19 @@ class Exporter {
       graph_.add_input(name, *type);
       extents_.add_input(name, *type);
       values_[p] = {name};
-      inputs_.insert(name);
     }
     return true;
+  }
+
+  // Functions are not.
+  bool are_tensors(Expr e, std::vector<const TensorType*>& types) {
+    return analysis::static_tensors(e, types, diagnostics_, [](const TensorType&) { return true; });
   }
 
   // Before any node has a name: what users know keeps its own.
   bool name_outputs(Expr body, const std::vector<std::string>& names) {
     std::vector<const TensorType*> types;
-    if (!analysis::static_tensors(body, types, diagnostics_, [](const TensorType&) { return true; })) return false;
+    if (!are_tensors(body, types)) return false;
     for (size_t i = 0; i < types.size(); ++i)
       outputs_.push_back(graph_.fresh(i < names.size() ? names[i] : cat("output_", i)));
     return true;
@@ -99,6 +103,8 @@ class Exporter {
         return true;
       case ExprKind::kLet: values_[e] = Names(names_of(e->as<Let>()->body)); return true;
       case ExprKind::kTuple: {
+        std::vector<const TensorType*> types;
+        if (!are_tensors(e, types)) return false;
         Names all;
         const auto of_field = [&](Expr field) -> const Names& { return names_of(field); };
         if (!analysis::join_fields(*e->as<Tuple>(), of_field, all, diagnostics_)) return false;
@@ -111,7 +117,9 @@ class Exporter {
         return true;
       }
       case ExprKind::kCall: return take_call(*e->as<Call>());
-      default: return true;  // a constant, where it is used; a callee, where it is called
+      case ExprKind::kGlobal:
+      case ExprKind::kOpRef: values_[e] = {}; return true;  // looked at where it is called
+      default: return true;                                 // a constant, where it is used
     }
   }
 
@@ -132,7 +140,8 @@ class Exporter {
     for (Expr arg : call.args) args.push_back(names_of(arg));
     Names& out = values_[&call];
     try {
-      if (!has_row(context_, *def, call)) throw Refusal{"ONNX has no such operator"};
+      if (!find_row(def->name)) throw Refusal{"ONNX has no such operator"};
+      if (!has_row(context_, *def, call)) throw Refusal{"ONNX has it with other attributes, dtypes or layouts"};
       Site site(context_, graph_, extents_, call, std::move(args));
       out = find_row(def->name)->write(site);
     } catch (const Refusal& r) {
@@ -145,7 +154,7 @@ class Exporter {
     const std::vector<const TensorType*> types = tensors(call.type);
     CHECK(types.size() == out.size(), cat(def->name, " became another number of values"));
     for (size_t i = 0; i < out.size(); ++i) {
-      if (typed_.insert(out[i]).second && !inputs_.contains(out[i])) types_.emplace_back(out[i], types[i]);
+      if (graph_.is_result(out[i]) && typed_.insert(out[i]).second) types_.emplace_back(out[i], types[i]);
     }
     return true;
   }
@@ -159,7 +168,7 @@ class Exporter {
     std::unordered_set<std::string> given;
     for (size_t i = 0; i < results.size(); ++i) {
       std::string from = results[i];
-      if (!typed_.contains(from) || inputs_.contains(from) || !given.insert(from).second)
+      if (!graph_.is_result(from) || !given.insert(from).second)
         from = graph_.node("Identity", {from});
       renamed.emplace_back(from, outputs_[i]);
       graph_.add_output(outputs_[i], *types[i]);
@@ -192,7 +201,7 @@ class Exporter {
   std::unordered_map<Expr, Names> values_;
   std::unordered_map<Expr, Expr> bound_;
   Names outputs_;
-  std::unordered_set<std::string> inputs_, typed_;
+  std::unordered_set<std::string> typed_;
   std::vector<std::pair<std::string, const TensorType*>> types_;
   bool refused_ = false;
 };

@@ -38,6 +38,7 @@ Names Graph::nodes(std::string_view op, const Names& inputs, size_t results, con
   for (size_t i = 0; i < results; ++i) {
     out.push_back(fresh(op));
     n.add_output(out.back());
+    results_.insert(out.back());
   }
   n.set_name(out[0]);
   return out;

@@ -77,6 +77,8 @@ class Graph {
   // Says what the type checker knows of a value.
   void add_type(const std::string& name, const TensorType& type);
 
+  bool is_result(const std::string& name) const { return results_.contains(name); }  // of a node
+
   // Renames a result of a node wherever it stands.
   void rename_results(const std::vector<std::pair<std::string, std::string>>& from_to);
 
@@ -85,7 +87,7 @@ class Graph {
 
  private:
   ::onnx::GraphProto& proto_;
-  std::unordered_set<std::string> taken_;
+  std::unordered_set<std::string> taken_, results_;
   std::unordered_map<std::string, size_t> last_number_;
   uint64_t weight_bytes_ = 0;
 };

@@ -13,12 +13,19 @@ bool are_between(const Tensor* indices, int64_t least, int64_t end) {
   return std::all_of(all.begin(), all.end(), [&](int64_t i) { return least <= i && i < end; });
 }
 
+// ONNX takes indices of 32 and 64 bits.
+std::string index_of(Site& s) {
+  const DType d = s.type(1).dtype;
+  return d == kInt32 ? s.arg(1) : s.cast(s.arg(1), d, kInt64);
+}
+
 // Indices that are in range by what the mode does with others: ONNX has no word on those.
 std::string indices_in_range(Site& s, const std::string& mode, Dim extent) {
   const Tensor* known = s.constant(1);
-  if (mode == "fast") return s.arg(1);  // would trap
+  if (mode == "fast") return index_of(s);  // others trap
   const bool wraps = mode == "wrap";
-  if (extent.is_const() && are_between(known, wraps ? -extent.value() : 0, extent.value())) return s.arg(1);
+  if (extent.is_const() && are_between(known, wraps ? -extent.value() : 0, extent.value()))
+    return index_of(s);
   const std::string index = s.cast(s.arg(1), s.type(1).dtype, kInt64);
   const Dim dims[] = {extent};
   const std::string count = s.node("Squeeze", {s.extents().vector(dims)});
@@ -35,11 +42,6 @@ Names take(Site& s) {
   const int64_t axis = flat ? 0 : s.axis("axis", data.rank());
   const Dim extent = flat ? product(dims_of(data)) : data.dims[static_cast<size_t>(axis)];
   return {s.node("Gather", {x, indices_in_range(s, s.attrs().text("mode"), extent)}, {{"axis", axis}})};
-}
-
-std::string index_of(Site& s) {
-  const DType d = s.type(1).dtype;
-  return d == kInt32 ? s.arg(1) : s.cast(s.arg(1), d, kInt64);
 }
 
 Names gather(Site& s) {

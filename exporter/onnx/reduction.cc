@@ -10,7 +10,7 @@ namespace {
 // The reduced axes, not negative and in order.
 std::vector<int64_t> reduced_axes(Site& s) {
   const size_t rank = s.type(0).rank();
-  std::vector<bool> named(rank, s.attrs().is_none("axis"));
+  std::vector<bool> named(rank, s.attrs().is_none("axis") && !s.attrs().flag("exclude"));
   if (!s.attrs().is_none("axis")) {
     for (int64_t a : s.attrs().ints("axis")) named[static_cast<size_t>(from_front(a, rank))] = true;
     if (s.attrs().flag("exclude")) named.flip();
