@@ -14,9 +14,6 @@
 namespace relay::tools {
 namespace {
 
-// What makes a function one of dataflow, where it is, and nothing faster or less legible.
-constexpr std::string_view kInlining = "inline,inline-lets,dead-code";
-
 void check_options(const CompileRequest& o, Session& s) {
   const CompileRequest plain;
   if (o.targets != plain.targets) s.fail(kUsage, cat("--target: --emit ", o.emit, " is for no machine"));
@@ -33,7 +30,7 @@ Result<Module> inlined(const CompileRequest& o, const driver::Model& model, Sess
   driver::Options options;
   options.observers = {&output};
   const Result<passes::Pipeline> pipeline =
-      passes::parse_pipeline(o.passes.empty() ? kInlining : std::string_view(o.passes), diagnostics);
+      passes::parse_pipeline(o.passes.empty() ? exporter::kBeforeExport : o.passes, diagnostics);
   return pipeline ? driver::optimise(model, *pipeline, options, diagnostics) : kReported;
 }
 

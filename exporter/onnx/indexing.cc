@@ -7,7 +7,7 @@
 namespace relay::exporter {
 namespace {
 
-bool are_between(const Tensor* indices, int64_t least, int64_t end) {
+bool are_between(const std::optional<Tensor>& indices, int64_t least, int64_t end) {
   if (!indices) return false;
   const std::vector<int64_t> all = indices->ints();
   return std::all_of(all.begin(), all.end(), [&](int64_t i) { return least <= i && i < end; });
@@ -21,7 +21,7 @@ std::string index_of(Site& s) {
 
 // Indices that are in range by what the mode does with others: ONNX has no word on those.
 std::string indices_in_range(Site& s, const std::string& mode, Dim extent) {
-  const Tensor* known = s.constant(1);
+  const std::optional<Tensor> known = s.constant(1);
   if (mode == "fast") return index_of(s);  // others trap
   const bool wraps = mode == "wrap";
   if (extent.is_const() && are_between(known, wraps ? -extent.value() : 0, extent.value()))

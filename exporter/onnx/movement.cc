@@ -100,7 +100,7 @@ Names reverse_sequence(Site& s) {
   const size_t rank = s.type(0).rank();
   const int64_t time = s.axis("seq_axis", rank), batch = s.axis("batch_axis", rank);
   s.require(time + batch == 1, "ONNX has the sequences and the batch along the first two axes");
-  const Tensor* lengths = s.constant(1);
+  const std::optional<Tensor> lengths = s.constant(1);
   const Dim most = s.type(0).dims[static_cast<size_t>(time)];
   s.require(lengths && most.is_const(), "ONNX has no lengths beyond the sequence, and these are not constant");
   Tensor known(kInt64, lengths->shape());
@@ -157,7 +157,7 @@ Names pad(Site& s) {
   s.require(mode != "symmetric", "ONNX does not pad with mirror images that repeat the border");
   if (mode != "constant") return pad_with(s, mode, "");
   const DType dtype = s.type(0).dtype;
-  if (const Tensor* value = s.constant(1))
+  if (const std::optional<Tensor> value = s.constant(1))
     return pad_with(s, mode, s.graph().constant(value->converted(dtype), "pad_value"));
   return pad_with(s, mode, s.cast(s.arg(1), s.type(1).dtype, dtype));
 }

@@ -9,8 +9,8 @@ namespace {
 // constant: that no conversion changes it is known then.
 std::string zero_point(Site& s, size_t i, DType dtype) {
   if (s.type(i).dtype == dtype) return s.arg(i);
-  const Tensor* known = s.constant(i);
-  s.require(known, cat("its zero point is no constant and no ", dtype.name()));
+  const std::optional<Tensor> known = s.constant(i);
+  s.require(known.has_value(), cat("its zero point is no constant and no ", dtype.name()));
   const Tensor converted = known->converted(dtype);
   s.require(converted.ints() == known->ints(), cat("its zero point fits no ", dtype.name()));
   return s.graph().constant(converted, "zero_point");

@@ -7,6 +7,7 @@
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
 #include "op/define.h"
+#include "op/ops.h"
 #include "op/registry.h"
 
 namespace relay::exporter {
@@ -83,9 +84,12 @@ size_t Site::results() const {
   return tuple ? tuple->fields.size() : 1;
 }
 
-const Tensor* Site::constant(size_t i) const {
-  const auto* c = call_.args[i]->as<Constant>();
-  return c ? c->value : nullptr;
+std::optional<Tensor> Site::constant(size_t i) const {
+  const Expr e = call_.args[i];
+  if (const auto* c = e->as<Constant>()) return *c->value;
+  const op::OpDef* def = op::callee(e);
+  const auto* inner = def == &op::kCast ? e->as<Call>()->args[0]->as<Constant>() : nullptr;
+  return inner ? std::optional(inner->value->converted(e->type->as<TensorType>()->dtype)) : std::nullopt;
 }
 
 std::string Site::cast(const std::string& x, DType from, DType to) {

@@ -51,7 +51,8 @@ class Site {
   const TensorType& type(size_t i) const;                   // of an argument that is a tensor
   const TensorType& result(size_t i = 0) const;             // of the call, or of a field of it
   size_t results() const;                                   // fields of a result that is a tuple
-  const Tensor* constant(size_t i) const;                   // an argument that is one; else null
+  // The value of an argument that is a constant, or a cast of one.
+  std::optional<Tensor> constant(size_t i) const;
 
   std::string node(std::string_view op, const Names& inputs, const Attributes& attributes = {}) {
     return graph_.node(op, inputs, attributes);

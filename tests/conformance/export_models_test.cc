@@ -45,7 +45,7 @@ TEST_P(ExportedModels, GiveTheSameBits) {
   ASSERT_TRUE(args.ok());
 
   Diagnostics d;
-  const Result<Module> inlined = passes::run_pipeline(model->module, "inline,inline-lets,dead-code", {}, d);
+  const Result<Module> inlined = passes::run_pipeline(model->module, exporter::kBeforeExport, {}, d);
   ASSERT_TRUE(inlined.ok()) << d.render(model->module.context().sources());
   const Result<exporter::OnnxModel> onnx =
       exporter::export_onnx(*inlined, "main", {model->input_names, model->output_names}, d);

@@ -29,7 +29,7 @@ struct Program {
 
   explicit Program(const std::string& text) {
     const Result<Module> parsed = parse("test.relay", text, diagnostics, op::operators());
-    if (parsed) module = passes::run_pipeline(*parsed, "inline,inline-lets,dead-code", {}, diagnostics);
+    if (parsed) module = passes::run_pipeline(*parsed, exporter::kBeforeExport, {}, diagnostics);
   }
   const Fn& main() const { return *module->function("main"); }
   std::string said() const { return diagnostics.render(module ? module->context().sources() : SourceMap()); }
@@ -147,9 +147,12 @@ constexpr Case kCases[] = {
     {"shapes",
      "def @main(%x: Tensor[(n, 2, 3), float32]) { (reshape(%x, newshape=[-1, 3]), reshape(%x, newshape=[0, 6]), "
      "reshape(%x, newshape=[-3, 1, 3]), expand_dims(%x, axis=1, num_newaxis=2), nn.batch_flatten(%x), "
-     "squeeze(expand_dims(%x, axis=-1)), transpose(%x), transpose(%x, axes=[0, 2, 1]), shape_of(%x)) }"},
+     "squeeze(expand_dims(%x, axis=-1), axis=[-1]), transpose(%x), transpose(%x, axes=[0, 2, 1]), shape_of(%x)) }"},
     {"two_open_axes",
      "def @main(%x: Tensor[(n, m, 4), float32]) { reshape(reshape(%x, newshape=[-3, 2, 2]), newshape=[-1, 2]) }"},
+    {"computed_extents",
+     "def @main(%x: Tensor[(n, m, 4), float32]) { (reshape(%x, newshape=[1, n, m, 4]), full(2f, shape=[m, n + 1, 2*m]),"
+     " tile(%x, reps=[m, 1, n])) }"},
     {"pieces",
      "def @main(%x: Tensor[(n, 6), float32]) { (split(%x, indices_or_sections=3, axis=1), split(%x, "
      "indices_or_sections=[1, 4], axis=1), concatenate((%x, %x), axis=0), stack((%x, %x), axis=1)) }"},
