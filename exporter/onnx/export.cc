@@ -174,6 +174,7 @@ class Exporter {
       graph_.add_output(outputs_[i], *types[i]);
     }
     graph_.rename_results(renamed);
+    graph_.drop_unused_constants();  // a row may have read a constant without naming it
     for (const auto& [from, to] : renamed) given.insert(from);
     for (const auto& [name, type] : types_) {
       if (!given.contains(name)) graph_.add_type(name, *type);

@@ -1,5 +1,7 @@
 #include "exporter/onnx/graph.h"
 
+#include <algorithm>
+
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
 
@@ -67,6 +69,14 @@ void Graph::add_output(const std::string& name, const TensorType& type) {
 }
 void Graph::add_type(const std::string& name, const TensorType& type) {
   declare(*proto_.add_value_info(), name, type);
+}
+
+void Graph::drop_unused_constants() {
+  std::unordered_set<std::string> used;
+  for (const ::onnx::NodeProto& n : proto_.node()) used.insert(n.input().begin(), n.input().end());
+  auto& all = *proto_.mutable_initializer();
+  const auto unused = [&](const ::onnx::TensorProto& t) { return !used.contains(t.name()); };
+  all.erase(std::remove_if(all.begin(), all.end(), unused), all.end());
 }
 
 void Graph::rename_results(const std::vector<std::pair<std::string, std::string>>& from_to) {

@@ -79,6 +79,8 @@ class Graph {
 
   bool is_result(const std::string& name) const { return results_.contains(name); }  // of a node
 
+  void drop_unused_constants();
+
   // Renames a result of a node wherever it stands.
   void rename_results(const std::vector<std::pair<std::string, std::string>>& from_to);
 

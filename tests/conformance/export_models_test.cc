@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
                       RealModel{"dtln_1", false}, RealModel{"gtcrn_simple", false},
                       RealModel{"silero_vad_v5",
                                 false,
-                                {.input_shapes = {"input:1x512"}, .fixed_inputs = {"sr=16000"}}}),
+                                {.input_shapes = {"input:1x512", "state:2x1x128"}, .fixed_inputs = {"sr=16000"}}}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
