@@ -416,9 +416,8 @@ void add_compile(Command app, Session& session) {
          "model for viewers and other runtimes; dot: a picture of a small model for Graphviz. "
          "Without -o, "
          "texts are printed")
-      .check(one_of(
-          "form", {"so", "python", "package", "exe", "header", "cpp", "cuda", "graph", "vta", "vta-stream",
-                      "onnx", "dot"}))
+      .check(one_of("form", {"so", "python", "package", "exe", "header", "cpp", "cuda", "graph", "vta",
+                             "vta-stream", "onnx", "dot"}))
       .shows_default();
   sub.option(
          "--target", &o->targets,

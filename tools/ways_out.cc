@@ -17,7 +17,8 @@ namespace {
 void check_options(const CompileRequest& o, Session& s) {
   const CompileRequest plain;
   if (o.targets != plain.targets) s.fail(kUsage, cat("--target: --emit ", o.emit, " is for no machine"));
-  if (o.threads != plain.threads) s.fail(kUsage, cat("--threads: what --emit ", o.emit, " writes does not run"));
+  if (o.threads != plain.threads)
+    s.fail(kUsage, cat("--threads: what --emit ", o.emit, " writes does not run"));
   if (!o.bounds.empty()) s.fail(kUsage, cat("--bounds: --emit ", o.emit, " has no place for them"));
   if (!o.link.empty()) s.fail(kUsage, cat("--link: --emit ", o.emit, " links nothing"));
   if (o.weights_file || !o.licence.empty())
@@ -25,7 +26,8 @@ void check_options(const CompileRequest& o, Session& s) {
   if (o.emit == "onnx" && o.output.empty()) s.fail(kUsage, "--emit onnx: name the file: -o model.onnx");
 }
 
-Result<Module> inlined(const CompileRequest& o, const driver::Model& model, Session& s, Diagnostics& diagnostics) {
+Result<Module> inlined(const CompileRequest& o, const driver::Model& model, Session& s,
+                       Diagnostics& diagnostics) {
   PassOutput output({}, o.time, s);
   driver::Options options;
   options.observers = {&output};

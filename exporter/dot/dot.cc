@@ -109,7 +109,8 @@ Result<std::string> dot_text(const Fn& fn, std::string_view name, Diagnostics& d
     diagnostics
         .error(fn.span, "limit-nodes",
                cat("@", name, " has ", drawn.size(), " expressions, and a picture has at most ", kMostDrawn))
-        .note("`--emit onnx` writes a file for viewers of large models; `--function` draws a smaller function");
+        .note(
+            "`--emit onnx` writes a file for viewers of large models; `--function` draws a smaller function");
     return kReported;
   }
   std::string out = cat("digraph ", quoted(name), " {\n  node [shape=box, fontname=\"monospace\"];\n");

@@ -12,7 +12,8 @@
 
 namespace relay::exporter {
 
-// More expressions than this make a picture that nobody reads, and that Graphviz lays out for hours.
+// More expressions than this make a picture that nobody reads, and that Graphviz
+// lays out for hours.
 inline constexpr size_t kMostDrawn = 500;
 
 // The function is type checked. Reports "limit-nodes" for one of more expressions.

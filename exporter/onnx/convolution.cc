@@ -64,7 +64,8 @@ std::string result_layout(Site& s, const std::string& data) {
 
 Names convolve(Site& s, bool transposed) {
   const size_t spatial = s.type(0).rank() - 2;
-  const std::string plain = own_layout("NC", spatial), plain_kernel = own_layout(transposed ? "IO" : "OI", spatial);
+  const std::string plain = own_layout("NC", spatial),
+                    plain_kernel = own_layout(transposed ? "IO" : "OI", spatial);
   const std::string layout = s.attrs().text("data_layout"), kernel_layout = s.attrs().text("kernel_layout");
   const std::string out_layout = result_layout(s, layout);
   const std::vector<int64_t> kernel_axes = order(kernel_layout, plain_kernel);
@@ -75,7 +76,8 @@ Names convolve(Site& s, bool transposed) {
             "ONNX has no convolution of these dtypes that gives this one");
   Attributes attributes = w.attributes();
   attributes.emplace_back("group", s.attrs().integer("groups"));
-  if (transposed) attributes.emplace_back("output_padding", filled(s.attrs().ints("output_padding"), spatial));
+  if (transposed)
+    attributes.emplace_back("output_padding", filled(s.attrs().ints("output_padding"), spatial));
   const std::string x = s.transpose(s.arg(0), order(layout, plain));
   const std::string k = s.transpose(s.arg(1), kernel_axes);
   const char* op = transposed ? "ConvTranspose" : integers ? "ConvInteger" : "Conv";

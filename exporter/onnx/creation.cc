@@ -51,23 +51,16 @@ Names one_hot(Site& s) {
   Tensor places(kInt64, {depth});
   for (int64_t i = 0; i < depth; ++i) places.set_int(i, i);
   const std::string number = s.along(s.graph().constant(places, "places"), axis, rank);
-  const std::string index = s.node("Unsqueeze", {s.cast(s.arg(0), s.type(0).dtype, kInt64), s.graph().ints({axis})});
+  const std::string index =
+      s.node("Unsqueeze", {s.cast(s.arg(0), s.type(0).dtype, kInt64), s.graph().ints({axis})});
   const std::string chosen = s.node("Where", {s.node("Equal", {index, number}), s.arg(1), s.arg(2)});
   return {s.cast(chosen, s.type(1).dtype, s.result().dtype)};
 }
 
 constexpr Row kRows[] = {
-    {"arange", arange},
-    {"full", full_of_first},
-    {"full_like", full_of_second},
-    {"iota", iota},
-    {"one_hot", one_hot},
-    {"ones", ones},
-    {"ones_like", ones},
-    {"shape_of", shape_of},
-    {"trilu", trilu},
-    {"zeros", zeros},
-    {"zeros_like", zeros},
+    {"arange", arange},   {"full", full_of_first}, {"full_like", full_of_second}, {"iota", iota},
+    {"one_hot", one_hot}, {"ones", ones},          {"ones_like", ones},           {"shape_of", shape_of},
+    {"trilu", trilu},     {"zeros", zeros},        {"zeros_like", zeros},
 };
 
 }  // namespace

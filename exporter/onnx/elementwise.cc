@@ -34,9 +34,7 @@ template <Text bits, Text logic>
 Names bitwise(Site& s) {
   return {s.node(s.type(0).dtype.is_bool() ? logic.view() : bits.view(), {s.arg(0), s.arg(1)})};
 }
-Names bitwise_not(Site& s) {
-  return {s.node(s.type(0).dtype.is_bool() ? "Not" : "BitwiseNot", {s.arg(0)})};
-}
+Names bitwise_not(Site& s) { return {s.node(s.type(0).dtype.is_bool() ? "Not" : "BitwiseNot", {s.arg(0)})}; }
 
 template <Text direction>
 Names shift(Site& s) {
@@ -58,7 +56,8 @@ Names is_finite(Site& s) {
 }
 
 Names floor_mod(Site& s) {
-  s.require(s.type(0).dtype.is_int(), "of floats, ONNX has only the remainder with the dividend's sign (`mod`)");
+  s.require(s.type(0).dtype.is_int(),
+            "of floats, ONNX has only the remainder with the dividend's sign (`mod`)");
   return {s.node("Mod", {s.arg(0), s.arg(1)})};
 }
 Names mod(Site& s) { return {s.node("Mod", {s.arg(0), s.arg(1)}, {{"fmod", 1}})}; }

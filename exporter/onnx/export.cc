@@ -141,13 +141,18 @@ class Exporter {
     Names& out = values_[&call];
     try {
       if (!find_row(def->name)) throw Refusal{"ONNX has no such operator"};
-      if (!has_row(context_, *def, call)) throw Refusal{"ONNX has it with other attributes, dtypes or layouts"};
+      if (!has_row(context_, *def, call))
+        throw Refusal{"ONNX has it with other attributes, dtypes or layouts"};
       Site site(context_, graph_, extents_, call, std::move(args));
       out = find_row(def->name)->write(site);
     } catch (const Refusal& r) {
       refused_ = true;
-      diagnostics_.error(call.span, "unsupported-operator", cat("`", def->name, "` has no form in ONNX here: ", r.why))
-          .note("`relay opt` runs passes that may replace it; `--emit graph` and `--emit so` take any operator");
+      diagnostics_
+          .error(call.span, "unsupported-operator",
+                 cat("`", def->name, "` has no form in ONNX here: ", r.why))
+          .note(
+              "`relay opt` runs passes that may replace it; `--emit graph` and `--emit so` take any "
+              "operator");
       out = Names(tensors(call.type).size());
       return true;
     }
@@ -168,8 +173,7 @@ class Exporter {
     std::unordered_set<std::string> given;
     for (size_t i = 0; i < results.size(); ++i) {
       std::string from = results[i];
-      if (!graph_.is_result(from) || !given.insert(from).second)
-        from = graph_.node("Identity", {from});
+      if (!graph_.is_result(from) || !given.insert(from).second) from = graph_.node("Identity", {from});
       renamed.emplace_back(from, outputs_[i]);
       graph_.add_output(outputs_[i], *types[i]);
     }
@@ -185,8 +189,8 @@ class Exporter {
     if (graph_.weight_bytes() > Graph::kMostWeightBytes) {
       diagnostics_
           .error(Span::none(), "limit-file-size",
-                 cat("the weights are ", graph_.weight_bytes(), " bytes, and a model in one file has at most ",
-                     Graph::kMostWeightBytes))
+                 cat("the weights are ", graph_.weight_bytes(),
+                     " bytes, and a model in one file has at most ", Graph::kMostWeightBytes))
           .note("compile it with `--emit so --weights-file`, or divide the model");
       return kReported;
     }

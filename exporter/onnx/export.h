@@ -18,9 +18,9 @@
 
 namespace relay::exporter {
 
-// The pipeline that makes a function one of dataflow, where it is. Two rounds, as more may be inlined
-// once branches are decided. Of constants it folds scalars and what is no larger than its arguments,
-// so that weights in small integers stay small.
+// The pipeline that makes a function one of dataflow, where it is. Two rounds, as more may be
+// inlined once branches are decided. Of constants it folds scalars and what is no larger than its
+// arguments, so that weights in small integers stay small.
 inline constexpr std::string_view kBeforeExport =
     "inline,inline-lets,fold-constants{max-bytes=64},dead-code,inline,inline-lets,dead-code";
 
@@ -33,9 +33,9 @@ struct OnnxModel {
   size_t nodes = 0, initialisers = 0;
 };
 
-// The module is type checked, and went through kBeforeExport or the like. Reports "not-static-dataflow" for other
-// forms, "unsupported-operator" for each call that has no form in ONNX, and "limit-file-size" for
-// weights beyond 2 GiB.
+// The module is type checked, and went through kBeforeExport or the like. Reports
+// "not-static-dataflow" for other forms, "unsupported-operator" for each call that has no form in
+// ONNX, and "limit-file-size" for weights beyond 2 GiB.
 Result<OnnxModel> export_onnx(const Module& m, std::string_view function, const OnnxNames& names,
                               Diagnostics& diagnostics);
 

@@ -15,7 +15,8 @@ void Extents::add_input(const std::string& name, const TensorType& type) {
 std::string Extents::vector(std::span<const Dim> dims) {
   std::vector<int64_t> known;
   for (Dim d : dims) {
-    if (d.is_unknown()) throw Refusal{"an extent depends on the data, and shapes are computed from shapes here"};
+    if (d.is_unknown())
+      throw Refusal{"an extent depends on the data, and shapes are computed from shapes here"};
     if (d.is_const()) known.push_back(d.value());
   }
   if (known.size() == dims.size()) return graph_.ints(known);

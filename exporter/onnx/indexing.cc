@@ -35,7 +35,8 @@ std::string indices_in_range(Site& s, const std::string& mode, Dim extent) {
 }
 
 Names take(Site& s) {
-  s.require(s.attrs().integer("batch_dims") == 0, "ONNX chooses the same slices for each example (batch_dims=0)");
+  s.require(s.attrs().integer("batch_dims") == 0,
+            "ONNX chooses the same slices for each example (batch_dims=0)");
   const bool flat = s.attrs().is_none("axis");
   const TensorType& data = s.type(0);
   const std::string x = flat ? s.node("Reshape", {s.arg(0), s.graph().ints({-1})}) : s.arg(0);
@@ -57,7 +58,8 @@ std::string index_vectors(Site& s) {
 }
 
 Names gather_nd(Site& s) {
-  return {s.node("GatherND", {s.arg(0), index_vectors(s)}, {{"batch_dims", s.attrs().integer("batch_dims")}})};
+  return {
+      s.node("GatherND", {s.arg(0), index_vectors(s)}, {{"batch_dims", s.attrs().integer("batch_dims")}})};
 }
 
 std::string reduction(const std::string& mode) { return mode == "update" ? "none" : mode; }
@@ -68,9 +70,9 @@ Names scatter_nd(Site& s) {
 }
 
 Names scatter_elements(Site& s) {
-  return {s.node("ScatterElements", {s.arg(0), index_of(s), s.arg(2)},
-                 {{"axis", s.axis("axis", s.type(0).rank())},
-                  {"reduction", reduction(s.attrs().text("reduction"))}})};
+  return {s.node(
+      "ScatterElements", {s.arg(0), index_of(s), s.arg(2)},
+      {{"axis", s.axis("axis", s.type(0).rank())}, {"reduction", reduction(s.attrs().text("reduction"))}})};
 }
 
 Names argwhere(Site& s) {
@@ -80,12 +82,9 @@ Names argwhere(Site& s) {
 }
 
 constexpr Row kRows[] = {
-    {"argwhere", argwhere},
-    {"gather", gather},
-    {"gather_nd", gather_nd},
-    {"scatter_elements", scatter_elements},
-    {"scatter_nd", scatter_nd},
-    {"take", take},
+    {"argwhere", argwhere},     {"gather", gather},
+    {"gather_nd", gather_nd},   {"scatter_elements", scatter_elements},
+    {"scatter_nd", scatter_nd}, {"take", take},
 };
 
 }  // namespace

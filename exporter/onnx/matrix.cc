@@ -35,9 +35,7 @@ std::string product(Site& s, bool transpose_a, bool transpose_b) {
 Names matmul(Site& s) { return {product(s, s.attrs().flag("transpose_a"), s.attrs().flag("transpose_b"))}; }
 Names dense(Site& s) { return {product(s, false, true)}; }
 
-Names einsum(Site& s) {
-  return {s.node("Einsum", s.fields(0), {{"equation", s.attrs().text("equation")}})};
-}
+Names einsum(Site& s) { return {s.node("Einsum", s.fields(0), {{"equation", s.attrs().text("equation")}})}; }
 
 constexpr Row kRows[] = {
     {"einsum", einsum},

@@ -16,7 +16,8 @@ Names reshape(Site& s) { return {s.reshape(s.arg(0), dims_of(s.type(0)), dims_of
 Names expand_dims(Site& s) {
   std::vector<int64_t> axes(s.result().rank() - s.type(0).rank());
   std::iota(axes.begin(), axes.end(), s.axis("axis", s.type(0).rank() + 1));
-  return {axes.empty() ? s.node("Identity", {s.arg(0)}) : s.node("Unsqueeze", {s.arg(0), s.graph().ints(axes)})};
+  return {axes.empty() ? s.node("Identity", {s.arg(0)})
+                       : s.node("Unsqueeze", {s.arg(0), s.graph().ints(axes)})};
 }
 
 Names squeeze(Site& s) {
@@ -28,7 +29,8 @@ Names squeeze(Site& s) {
   } else {
     axes = s.attrs().ints("axis");
   }
-  return {axes.empty() ? s.node("Identity", {s.arg(0)}) : s.node("Squeeze", {s.arg(0), s.graph().ints(axes)})};
+  return {axes.empty() ? s.node("Identity", {s.arg(0)})
+                       : s.node("Squeeze", {s.arg(0), s.graph().ints(axes)})};
 }
 
 Names transpose(Site& s) {
@@ -72,7 +74,8 @@ Names strided_slice(Site& s) {
   const std::vector<Dim> begin = s.attrs().dims("begin"), end = s.attrs().dims("end");
   if (begin.empty()) return {s.node("Identity", {s.arg(0)})};
   std::vector<int64_t> axes = axes_of_slice(s, begin.size());
-  std::vector<int64_t> strides = s.attrs().is_none("strides") ? std::vector<int64_t>() : s.attrs().ints("strides");
+  std::vector<int64_t> strides =
+      s.attrs().is_none("strides") ? std::vector<int64_t>() : s.attrs().ints("strides");
   std::vector<Dim> from = begin, to = end;
   if (s.attrs().text("slice_mode") == "size") {
     const op::StridedSliceAttrs a{.begin = begin, .end = end, .slice_mode = "size", .axes = axes};
@@ -102,7 +105,8 @@ Names reverse_sequence(Site& s) {
   s.require(time + batch == 1, "ONNX has the sequences and the batch along the first two axes");
   const std::optional<Tensor> lengths = s.constant(1);
   const Dim most = s.type(0).dims[static_cast<size_t>(time)];
-  s.require(lengths && most.is_const(), "ONNX has no lengths beyond the sequence, and these are not constant");
+  s.require(lengths && most.is_const(),
+            "ONNX has no lengths beyond the sequence, and these are not constant");
   Tensor known(kInt64, lengths->shape());
   for (int64_t i = 0; i < known.size(); ++i)
     known.set_int(i, std::clamp<int64_t>(lengths->get_int(i), 0, most.value()));
@@ -198,11 +202,12 @@ Names resize(Site& s) {
                                  {"floor", "floor"},
                                  {"ceil", "ceil"}};
   constexpr std::string_view kPlain[] = {"NCW", "NCHW", "NCDHW"};
-  s.require(s.attrs().text("layout") == kPlain[s.type(0).rank() - 3], "ONNX resizes with the channels second");
+  s.require(s.attrs().text("layout") == kPlain[s.type(0).rank() - 3],
+            "ONNX resizes with the channels second");
   const std::string method = translated(s, "method", kMethods);
-  Attributes attributes{{"mode", method},
-                        {"coordinate_transformation_mode",
-                         translated(s, "coordinate_transformation_mode", kModes)}};
+  Attributes attributes{
+      {"mode", method},
+      {"coordinate_transformation_mode", translated(s, "coordinate_transformation_mode", kModes)}};
   if (method == "nearest")
     attributes.emplace_back("nearest_mode", translated(s, "rounding_method", kRoundings));
   if (method == "cubic") {

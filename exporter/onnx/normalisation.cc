@@ -22,8 +22,9 @@ Names batch_norm(Site& s) {
   std::vector<int64_t> axes(s.type(0).rank());
   std::iota(axes.begin(), axes.end(), 0);
   std::swap(axes[1], axes[static_cast<size_t>(s.axis("axis", axes.size()))]);
-  const std::string y = s.node("BatchNormalization", {s.transpose(s.arg(0), axes), scale, shift, s.arg(3), s.arg(4)},
-                               {{"epsilon", s.attrs().real("epsilon")}});
+  const std::string y =
+      s.node("BatchNormalization", {s.transpose(s.arg(0), axes), scale, shift, s.arg(3), s.arg(4)},
+             {{"epsilon", s.attrs().real("epsilon")}});
   return {s.transpose(y, axes), s.arg(3), s.arg(4)};
 }
 
@@ -34,7 +35,9 @@ bool is_batch_norm(const CallAttrs& a, const Call& call) {
 }
 
 Names softmax(Site& s) { return {s.node("Softmax", {s.arg(0)}, {{"axis", s.attrs().integer("axis")}})}; }
-Names log_softmax(Site& s) { return {s.node("LogSoftmax", {s.arg(0)}, {{"axis", s.attrs().integer("axis")}})}; }
+Names log_softmax(Site& s) {
+  return {s.node("LogSoftmax", {s.arg(0)}, {{"axis", s.attrs().integer("axis")}})};
+}
 
 constexpr Row kRows[] = {
     {"nn.batch_norm", batch_norm, is_batch_norm},

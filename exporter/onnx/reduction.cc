@@ -34,8 +34,12 @@ Names maximum(Site& s) { return {reduced(s, "ReduceMax", s.arg(0))}; }
 Names minimum(Site& s) { return {reduced(s, "ReduceMin", s.arg(0))}; }
 
 // Of booleans, by their numbers.
-Names all(Site& s) { return {s.cast(reduced(s, "ReduceMin", s.cast(s.arg(0), kBool, kInt32)), kInt32, kBool)}; }
-Names any(Site& s) { return {s.cast(reduced(s, "ReduceMax", s.cast(s.arg(0), kBool, kInt32)), kInt32, kBool)}; }
+Names all(Site& s) {
+  return {s.cast(reduced(s, "ReduceMin", s.cast(s.arg(0), kBool, kInt32)), kInt32, kBool)};
+}
+Names any(Site& s) {
+  return {s.cast(reduced(s, "ReduceMax", s.cast(s.arg(0), kBool, kInt32)), kInt32, kBool)};
+}
 
 Names extremum(Site& s, const char* op) {
   const std::vector<int64_t> axes = reduced_axes(s);
@@ -90,9 +94,9 @@ Names topk(Site& s) {
 }
 
 constexpr Row kRows[] = {
-    {"all", all},   {"any", any},   {"argmax", argmax}, {"argmin", argmin}, {"argsort", argsort}, {"cumsum", cumsum},
-    {"max", maximum}, {"mean", mean}, {"min", minimum},   {"prod", product},  {"sort", sort},       {"sum", sum},
-    {"topk", topk},
+    {"all", all},       {"any", any},     {"argmax", argmax}, {"argmin", argmin}, {"argsort", argsort},
+    {"cumsum", cumsum}, {"max", maximum}, {"mean", mean},     {"min", minimum},   {"prod", product},
+    {"sort", sort},     {"sum", sum},     {"topk", topk},
 };
 
 }  // namespace

@@ -51,7 +51,8 @@ T read(const AttrValue& v) {
 AttrValue CallAttrs::value(std::string_view name) const {
   if (const AttrValue* v = attrs_.find(name)) return *v;
   for (const op::AttrField& f : def_.attrs) {
-    if (f.name == name) return f.default_text.empty() ? AttrValue() : read_default(context_, f.type, f.default_text);
+    if (f.name == name)
+      return f.default_text.empty() ? AttrValue() : read_default(context_, f.type, f.default_text);
   }
   CHECK(false, cat(def_.name, " has no attribute ", name));
   return {};

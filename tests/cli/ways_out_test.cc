@@ -30,7 +30,8 @@ TEST_F(WaysOut, OptionsThatMeanNothingAreRefused) {
   write_sum("sum.relay");
   refused({"compile", "sum.relay", "--emit", "onnx"}, kUsage, {"--emit onnx: name the file: -o model.onnx"});
   refused({"compile", "sum.relay", "--emit", "dot", "--threads", "2"}, kUsage, {"--threads", "--emit dot"});
-  refused({"compile", "sum.relay", "--emit", "onnx", "-o", "x.onnx", "--weights-file"}, kUsage, {"--weights-file"});
+  refused({"compile", "sum.relay", "--emit", "onnx", "-o", "x.onnx", "--weights-file"}, kUsage,
+          {"--weights-file"});
   refused({"compile", "sum.relay", "-o", "x.onnx"}, kUsage, {"--emit onnx writes an ONNX model"});
 }
 

@@ -33,8 +33,7 @@ std::vector<Tensor> outputs_of(const Module& m, const std::vector<Value>& args) 
 // The model is not specialised: what is open stays open in the file.
 TEST_P(ExportedModels, GiveTheSameBits) {
   const RealModel& m = GetParam();
-  const std::string folder =
-      (m.example ? std::string("examples/models") : shared_models()) + "/" + m.name;
+  const std::string folder = (m.example ? std::string("examples/models") : shared_models()) + "/" + m.name;
   if (!std::filesystem::exists(folder + "/model.onnx")) GTEST_SKIP() << "there is no " << folder;
   tools::Session session;
   tools::ModelOptions read = m.known;
@@ -64,17 +63,19 @@ TEST_P(ExportedModels, GiveTheSameBits) {
 }
 
 // charrnn_loop is no static dataflow: it has a loop.
-INSTANTIATE_TEST_SUITE_P(
-    All, ExportedModels,
-    ::testing::Values(RealModel{"mnist_8", true}, RealModel{"yunet_n_320", true},
-                      RealModel{"ultraface_rfb320", true}, RealModel{"super_resolution_10", false},
-                      RealModel{"ppocrv2_cls", false}, RealModel{"bert_tiny_dyn", false},
-                      RealModel{"magika_v3_3", false}, RealModel{"ultraface_rfb320_qdq", false},
-                      RealModel{"dtln_1", false}, RealModel{"gtcrn_simple", false},
-                      RealModel{"silero_vad_v5",
-                                false,
-                                {.input_shapes = {"input:1x512", "state:2x1x128"}, .fixed_inputs = {"sr=16000"}}}),
-    [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, ExportedModels,
+                         ::testing::Values(RealModel{"mnist_8", true}, RealModel{"yunet_n_320", true},
+                                           RealModel{"ultraface_rfb320", true},
+                                           RealModel{"super_resolution_10", false},
+                                           RealModel{"ppocrv2_cls", false}, RealModel{"bert_tiny_dyn", false},
+                                           RealModel{"magika_v3_3", false},
+                                           RealModel{"ultraface_rfb320_qdq", false},
+                                           RealModel{"dtln_1", false}, RealModel{"gtcrn_simple", false},
+                                           RealModel{"silero_vad_v5",
+                                                     false,
+                                                     {.input_shapes = {"input:1x512", "state:2x1x128"},
+                                                      .fixed_inputs = {"sr=16000"}}}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace relay::tests

@@ -119,8 +119,10 @@ constexpr Case kCases[] = {
      "def @main(%a: Tensor[(2, n, 4), float32], %b: Tensor[(2, 5, 4), float32]) { (nn.batch_matmul(%a, %b, "
      "transpose_b=True), einsum((%a, %b), equation=\"bik,bjk->bij\")) }"},
     {"convolution",
-     "def @main(%x: Tensor[(n, 4, 8, 7), float32], %w: Tensor[(6, 2, 3, 3), float32], %b: Tensor[(6), float32])"
-     " { nn.bias_add(nn.conv2d(%x, %w, strides=[2, 1], padding=[1, 0, 2, 1], dilation=[1, 2], groups=2), %b) }"},
+     "def @main(%x: Tensor[(n, 4, 8, 7), float32], %w: Tensor[(6, 2, 3, 3), float32], %b: Tensor[(6), "
+     "float32])"
+     " { nn.bias_add(nn.conv2d(%x, %w, strides=[2, 1], padding=[1, 0, 2, 1], dilation=[1, 2], groups=2), %b) "
+     "}"},
     {"layouts",
      "def @main(%x: Tensor[(1, 8, 7, 4), float32], %w: Tensor[(3, 3, 4, 6), float32]) { nn.max_pool2d("
      "nn.conv2d(%x, %w, data_layout=\"NHWC\", kernel_layout=\"HWIO\"), pool_size=[2, 2], layout=\"NHWC\") }"},
@@ -128,7 +130,8 @@ constexpr Case kCases[] = {
      "def @main(%x: Tensor[(1, 4, 5, 5), float32], %w: Tensor[(4, 2, 3, 3), float32]) { nn.conv2d_transpose("
      "%x, %w, strides=[2, 2], padding=[1, 1], output_padding=[1, 1], groups=2) }"},
     {"lines",
-     "def @main(%x: Tensor[(1, 4, 9), float32], %w: Tensor[(4, 4, 3), float32]) { nn.avg_pool1d(nn.conv1d(%x, "
+     "def @main(%x: Tensor[(1, 4, 9), float32], %w: Tensor[(4, 4, 3), float32]) { "
+     "nn.avg_pool1d(nn.conv1d(%x, "
      "%w, padding=[1]), pool_size=[3], strides=[2], padding=[1], count_include_pad=True) }"},
     {"pooling",
      "def @main(%x: Tensor[(n, 3, 8, 8), float32]) { (nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2], "
@@ -136,22 +139,27 @@ constexpr Case kCases[] = {
      "nn.global_avg_pool2d(%x), nn.global_max_pool2d(%x)) }"},
     {"normalisation",
      "def @main(%x: Tensor[(n, 3, 4), float32], %s: Tensor[(3), float32], %b: Tensor[(3), float32]) { "
-     "(nn.batch_norm(%x, %s, %b, %b, abs(%s), epsilon=0.001f).0, nn.softmax(%x, axis=1), nn.log_softmax(%x)) }"},
+     "(nn.batch_norm(%x, %s, %b, %b, abs(%s), epsilon=0.001f).0, nn.softmax(%x, axis=1), nn.log_softmax(%x)) "
+     "}"},
     {"reduction",
-     "def @main(%x: Tensor[(n, 3, 4), float32]) { (sum(%x, axis=[1], keepdims=True), mean(%x, axis=[0, 2]), max(%x),"
+     "def @main(%x: Tensor[(n, 3, 4), float32]) { (sum(%x, axis=[1], keepdims=True), mean(%x, axis=[0, 2]), "
+     "max(%x),"
      " min(%x, axis=[1], exclude=True), prod(%x, axis=[-1]), argmax(%x, axis=[1]), argmin(%x), "
      "cumsum(%x, axis=1, exclusive=True)) }"},
-    {"order",
-     "def @main(" X ") { (sort(%x, axis=0), argsort(%x, is_ascend=False), topk(%x, k=2), "
-     "topk(%x, k=1, ret_type=\"indices\", dtype=\"int64\")) }"},
+    {"order", "def @main(" X ") { (sort(%x, axis=0), argsort(%x, is_ascend=False), topk(%x, k=2), "
+              "topk(%x, k=1, ret_type=\"indices\", dtype=\"int64\")) }"},
     {"shapes",
-     "def @main(%x: Tensor[(n, 2, 3), float32]) { (reshape(%x, newshape=[-1, 3]), reshape(%x, newshape=[0, 6]), "
+     "def @main(%x: Tensor[(n, 2, 3), float32]) { (reshape(%x, newshape=[-1, 3]), reshape(%x, newshape=[0, "
+     "6]), "
      "reshape(%x, newshape=[-3, 1, 3]), expand_dims(%x, axis=1, num_newaxis=2), nn.batch_flatten(%x), "
-     "squeeze(expand_dims(%x, axis=-1), axis=[-1]), transpose(%x), transpose(%x, axes=[0, 2, 1]), shape_of(%x)) }"},
+     "squeeze(expand_dims(%x, axis=-1), axis=[-1]), transpose(%x), transpose(%x, axes=[0, 2, 1]), "
+     "shape_of(%x)) }"},
     {"two_open_axes",
-     "def @main(%x: Tensor[(n, m, 4), float32]) { reshape(reshape(%x, newshape=[-3, 2, 2]), newshape=[-1, 2]) }"},
+     "def @main(%x: Tensor[(n, m, 4), float32]) { reshape(reshape(%x, newshape=[-3, 2, 2]), newshape=[-1, "
+     "2]) }"},
     {"computed_extents",
-     "def @main(%x: Tensor[(n, m, 4), float32]) { (reshape(%x, newshape=[1, n, m, 4]), full(2f, shape=[m, n + 1, 2*m]),"
+     "def @main(%x: Tensor[(n, m, 4), float32]) { (reshape(%x, newshape=[1, n, m, 4]), full(2f, shape=[m, n "
+     "+ 1, 2*m]),"
      " tile(%x, reps=[m, 1, n])) }"},
     {"pieces",
      "def @main(%x: Tensor[(n, 6), float32]) { (split(%x, indices_or_sections=3, axis=1), split(%x, "
@@ -161,7 +169,8 @@ constexpr Case kCases[] = {
      "strided_slice(%x, axes=[1], begin=[-1], end=[-7], strides=[-2]), strided_slice(%x, begin=[0, 2], "
      "end=[-1, 3], slice_mode=\"size\"), reverse(%x, axis=1)) }"},
     {"copies",
-     "def @main(%x: Tensor[(n, 1, 2), float32]) { (broadcast_to(%x, shape=[n, 3, 2]), tile(%x, reps=[2, 1, 3]), "
+     "def @main(%x: Tensor[(n, 1, 2), float32]) { (broadcast_to(%x, shape=[n, 3, 2]), tile(%x, reps=[2, 1, "
+     "3]), "
      "tile(%x, reps=[2, 1, 1, 1]), repeat(%x, repeats=2, axis=2), repeat(%x, repeats=2), copy(%x)) }"},
     {"padding",
      "def @main(%x: Tensor[(n, 4), float32]) { (nn.pad(%x, 2f, pad_width=[[1, 0], [2, 1]]), nn.pad(%x, 0, "
@@ -170,7 +179,8 @@ constexpr Case kCases[] = {
     {"images",
      "def @main(%x: Tensor[(1, 8, 3, 4), float32]) { (nn.depth_to_space(%x, block_size=2), "
      "nn.depth_to_space(%x, block_size=2, mode=\"CRD\"), image.resize2d(%x, size=[5, 7]), "
-     "image.resize2d(%x, size=[6, 8], method=\"nearest_neighbor\", coordinate_transformation_mode=\"asymmetric\", "
+     "image.resize2d(%x, size=[6, 8], method=\"nearest_neighbor\", "
+     "coordinate_transformation_mode=\"asymmetric\", "
      "rounding_method=\"floor\"), image.resize2d(%x, size=[6, 6], method=\"cubic\", "
      "coordinate_transformation_mode=\"align_corners\")) }"},
     {"creation",
@@ -213,8 +223,8 @@ onnx::ModelProto exported(const std::string& text, const exporter::OnnxNames& na
 }
 
 TEST(ExportTest, KeepsNamesAndSymbolicExtents) {
-  const onnx::ModelProto m = exported(
-      "def @main(%x: Tensor[(batch, 4), float32]) { (nn.softmax(%x), %x) }", {{"Softmax"}, {"Identity", "same"}});
+  const onnx::ModelProto m = exported("def @main(%x: Tensor[(batch, 4), float32]) { (nn.softmax(%x), %x) }",
+                                      {{"Softmax"}, {"Identity", "same"}});
   const onnx::GraphProto& g = m.graph();
   ASSERT_EQ(g.input_size(), 1);
   EXPECT_EQ(g.input(0).name(), "Softmax");
@@ -232,7 +242,8 @@ TEST(ExportTest, KeepsNamesAndSymbolicExtents) {
 
 TEST(ExportTest, WeightsAreRawInitialisersAndNoCopies) {
   const onnx::ModelProto m = exported(
-      "def @main(%x: Tensor[(2), float32]) { let %w = tensor([1.5, -2], float32); (add(%x, %w), multiply(%x, %w)) }");
+      "def @main(%x: Tensor[(2), float32]) { let %w = tensor([1.5, -2], float32); (add(%x, %w), multiply(%x, "
+      "%w)) }");
   ASSERT_EQ(m.graph().initializer_size(), 1);
   EXPECT_EQ(m.graph().initializer(0).raw_data().size(), 8u);
 }

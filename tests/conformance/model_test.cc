@@ -1,7 +1,7 @@
 // Real trained models on every engine, and against the outputs of an independent runtime.
 //
-// Those that may be are under examples/models; the others are among the shared ones, and skipped with
-// a printed reason where these are not.
+// Those that may be are under examples/models; the others are among the shared ones, and skipped
+// with a printed reason where these are not.
 #include <gtest/gtest.h>
 
 #include <cstdio>
