@@ -287,7 +287,7 @@ TEST(DotTest, DrawsASmallFunction) {
   node [shape=box, fontname="monospace"];
   n0 [label="%x\nTensor[(n, 2), float32]", shape=ellipse];
   n1 [label="nn.softmax\naxis=-1\nTensor[(n, 2), float32]"];
-  n2 [label="Tensor[(), float32] 1\nTensor[(), float32]", style=dashed];
+  n2 [label="Tensor[(), float32] 1\nfloat32", style=dashed];
   n3 [label="add\nTensor[(n, 2), float32]"];
   n0 -> n1;
   n1 -> n3 [label=0];
