@@ -30,6 +30,7 @@
 #include "tools/stages.h"
 #include "tools/targets.h"
 #include "tools/vta_layers.h"
+#include "tools/ways_out.h"
 
 namespace relay::tools {
 namespace {
@@ -335,6 +336,7 @@ std::vector<std::string> compile_and_write(const Product& product, const driver:
 }
 
 void run(const Options& o, Session& s) {
+  if (is_way_out(o)) return write_way_out(o, s);
   const std::vector<target::Target> targets = targets_of(o.targets);
   if (o.emit == "vta" || o.emit == "vta-stream") return compile_to_layers(o, targets, s);
   const auto is_gpu = [](const target::Target& t) { return t.gpu.has_value(); };
@@ -410,11 +412,12 @@ void add_compile(Command app, Session& session) {
          "exe: a program that reads and writes .npy files; header: what stands beside a "
          "library; cpp, cuda: the generated source as one text; that of cpp compiles by itself, with the "
          "weights beside it; graph: the folder -o with graph.json and graph.params; vta: the instructions of "
-         "layers on a VTA; vta-stream: the folder -o with files of them for another simulator. "
+         "layers on a VTA; vta-stream: the folder -o with files of them for another simulator; onnx: an ONNX "
+         "model for viewers and other runtimes; dot: a picture of a small model for Graphviz. "
          "Without -o, "
          "texts are printed")
-      .check(one_of(
-          "form", {"so", "python", "package", "exe", "header", "cpp", "cuda", "graph", "vta", "vta-stream"}))
+      .check(one_of("form", {"so", "python", "package", "exe", "header", "cpp", "cuda", "graph", "vta",
+                             "vta-stream", "onnx", "dot"}))
       .shows_default();
   sub.option(
          "--target", &o->targets,
