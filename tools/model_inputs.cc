@@ -9,6 +9,7 @@
 #include "interp/machine.h"
 #include "passes/map_types.h"
 #include "passes/reference.h"
+#include "tools/chosen_extents.h"
 #include "tools/model.h"
 #include "tools/options/values.h"
 #include "tools/remedy.h"
@@ -39,6 +40,25 @@ void fill(Tensor& t, const std::string& how, uint64_t& state) {
                                         (t.dtype().is_bool() ? 1 : 3)));  // small: often an index
     }
   }
+}
+
+// The shapes of made-up inputs; nothing if there are none, which is reported.
+std::optional<std::vector<Shape>> shapes_of(const driver::Model& model, const InputOptions& options,
+                                            Session& session) {
+  std::vector<Shape> out;
+  for (size_t i = 0; i < model.entry().params.size(); ++i) {
+    const auto& tensor = *model.entry().params[i]->type->as<TensorType>();
+    if (const auto shape = tensor.static_shape()) {
+      out.push_back(*shape);
+      continue;
+    }
+    if (options.chooses_extents) return choose_shapes(model, session);
+    session.fail(kUsage, cat("input `", model.input_names[i], "` has type ", show(&tensor),
+                             ": give its extents with --input-shapes, or --inputs"));
+    suggest_shapes(model, session);
+    return std::nullopt;
+  }
+  return out;
 }
 
 }  // namespace
@@ -101,16 +121,10 @@ Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOp
     session.fail(kUsage, cat("--fill ", how, ": expected random, zeros, ones, range or seed:N"));
     return kReported;
   }
+  const std::optional<std::vector<Shape>> shapes = shapes_of(model, options, session);
+  if (!shapes) return kReported;
   for (size_t i = 0; i < fn.params.size(); ++i) {
-    const auto& tensor = *fn.params[i]->type->as<TensorType>();
-    const auto shape = tensor.static_shape();
-    if (!shape) {
-      session.fail(kUsage, cat("input `", model.input_names[i], "` has type ", show(&tensor),
-                               ": give its extents with --input-shapes, or --inputs"));
-      suggest_shapes(model, session);
-      return kReported;
-    }
-    Tensor t(tensor.dtype, *shape);
+    Tensor t(fn.params[i]->type->as<TensorType>()->dtype, (*shapes)[i]);
     fill(t, how, state);
     args.push_back(Value(t));
   }
@@ -127,6 +141,7 @@ Result<driver::Model> specialise(const driver::Model& model, const std::vector<V
 
 ModelOptions with_examples(ModelOptions model, const InputOptions& inputs) {
   model.examples = inputs.inputs;
+  model.chooses_extents = inputs.inputs.empty();
   return model;
 }
 
