@@ -29,6 +29,7 @@ struct ModelOptions {
   bool runs = false;                   // its external kernels need their functions
   std::vector<std::string> libraries;  // that have them
   std::string examples = {};           // tensors of --inputs: their extents are those of the inputs
+  bool keeps_open = false;             // the extents of examples are for a model that is refused without
   bool chooses_extents = false;        // small ones, for a model that is refused without
   // Is told what an ONNX model that is refused says of itself.
   std::function<void(const frontend::Interface&)> on_refusal = {};
@@ -42,7 +43,8 @@ void add_known_input_options(Command sub, ModelOptions& options);
 
 // What the options say, read. Reports to standard error and sets the exit code where that fails.
 std::optional<driver::LoadOptions> load_options(const ModelOptions& options, Session& session);
-// The model with the extents of the tensors in options.examples, if there are some.
+// The model with the extents of the tensors in options.examples, if there are some and unless it can
+// keep what it leaves open.
 Result<driver::Model> load_specialised(const ModelOptions& options, Session& session);
 // Reports to standard error and sets the exit code where it fails.
 Result<driver::Model> load_model(const ModelOptions& options, Session& session);

@@ -147,7 +147,7 @@ ModelOptions with_examples(ModelOptions model, const InputOptions& inputs) {
 
 Result<driver::Model> load_specialised(const ModelOptions& options, Session& session) {
   Result<driver::Model> model = load_model(options, session);
-  if (!model || options.examples.empty()) return model;
+  if (!model || options.examples.empty() || options.keeps_open) return model;
   const Result<std::vector<Value>> args = make_inputs(*model, {.inputs = options.examples}, session);
   return args ? specialise(*model, *args, session) : kReported;
 }

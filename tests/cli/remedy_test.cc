@@ -152,6 +152,25 @@ TEST_F(Remedy, AModelThatNeedsExtentsIsRunWithSmallOnes) {
   refused({"compile", "m.onnx", "-o", "m.so"}, kUnsupported, {"remedy:"});
 }
 
+TEST_F(Remedy, ExtentsAreTakenFromExamplesWhereThatIsAskedFor) {
+  write_model("m.onnx");
+  write("zeros.relay", "def @main() { zeros(shape=[2, 3, 4], dtype=\"float32\") }\n");
+  works({"run", "zeros.relay", "-o", "x.npy"});
+  const Ended ended =
+      relay({"compile", "m.onnx", "--extents", "from:x.npy", "--emit", "header", "-o", "m.h"});
+  EXPECT_EQ(ended.exit_code, kOk) << ended.err;
+  EXPECT_NE(ended.err.find("with the extents of its inputs in x.npy"), std::string::npos) << ended.err;
+  EXPECT_NE(read("m.h").find("2, 3, 4"), std::string::npos) << read("m.h");
+  // What can stay open does.
+  write("open.relay", "def @main(%x: Tensor[(n, 3, 4), float32]) { nn.relu(%x) }\n");
+  works({"compile", "open.relay", "--extents", "from:x.npy", "--emit", "header", "-o", "open.h"});
+  EXPECT_EQ(read("open.h").find("2, 3, 4"), std::string::npos) << read("open.h");
+  works({"compile", "open.relay", "--extents", "from:x.npy", "--emit", "graph", "-o", "g"});
+  refused({"compile", "m.onnx", "--extents", "x.npy", "-o", "m.so"}, kUsage, {"--extents x.npy", "from:DIR"});
+  refused({"compile", "m.onnx", "--extents", "from:x.npy", "-i", "x.npy", "-o", "m.so"}, kUsage,
+          {"--inputs", "--extents"});
+}
+
 TEST_F(Remedy, CheckSaysWhichEnginesTakeTheModel) {
   write("m.relay", "def @main(%x: Tensor[(n), float32]) { add(%x, 1f) }\n");
   const std::string out = works({"check", "m.relay"});
