@@ -394,6 +394,19 @@ void run(const Options& o, Session& s) {
     s.say(cat(name, " must be there when it is loaded: beside it, or where the system looks\n"));
 }
 
+// --extents: examples for what is refused with open axes. A graph never has any.
+bool takes_extents(Options& o, Session& s) {
+  constexpr std::string_view kFrom = "from:";
+  if (o.extents.empty()) return true;
+  if (!o.extents.starts_with(kFrom) || o.extents.size() == kFrom.size())
+    return s.fail(kUsage, cat("--extents ", o.extents, ": expected from:DIR, with a folder or file of inputs"));
+  if (!o.model.examples.empty())
+    return s.fail(kUsage, "--inputs takes the extents of its files in any case: leave --extents out");
+  o.model.examples = o.extents.substr(kFrom.size());
+  o.model.keeps_open = o.emit != "graph";
+  return true;
+}
+
 }  // namespace
 
 void add_compile(Command app, Session& session) {
@@ -438,6 +451,10 @@ void add_compile(Command app, Session& session) {
       .shows_default();
   sub.option("-i,--inputs", &o->model.examples,
              "examples of the inputs: what the model leaves open has their extents");
+  sub.option("--extents", &o->extents,
+             "from:DIR: where the model is refused because of an open axis, and only then, it is compiled for "
+             "the extents of the inputs in DIR, and the artifact refuses others")
+      .kind("from:DIR");
   sub.option("--passes", &o->passes, "a pipeline in the place of the level's").kind("PASSES");
   sub.option(
          "--bounds", &o->bounds,
@@ -457,7 +474,9 @@ void add_compile(Command app, Session& session) {
   sub.flag("--weights-file", &o->weights_file, "put the weights into a .safetensors beside the library");
   sub.flag("--time", &o->time,
            "print how long each pass and each stage took, and its share, and why a program is no plan");
-  sub.action([o, &session] { run(*o, session); });
+  sub.action([o, &session] {
+    if (takes_extents(*o, session)) run(*o, session);
+  });
 }
 
 }  // namespace relay::tools

@@ -95,6 +95,7 @@ bool spares_inputs(const Options& o, const driver::Model& model, const passes::P
 void run(const Options& o, Session& s) {
   ModelOptions options = with_examples(o.model, o.inputs);
   options.runs = o.verify == "semantics";
+  options.chooses_extents &= options.runs;
   Result<driver::Model> model = load_model(options, s);
   if (!model) return;
   if (model->function != "main") {
