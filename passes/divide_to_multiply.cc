@@ -3,8 +3,8 @@
 //   %x / 4f   becomes   %x * 0.25f
 //
 // That is so where each element of the divisor is a power of two (or its negative) and its
-// reciprocal is a normal number: quotient and product are then the same real number, rounded once. A
-// division by 3 stays, as a third is rounded itself. So do divisions of integers, and those whose
+// reciprocal is a normal number: quotient and product are then the same real number, rounded once.
+// A division by 3 stays, as a third is rounded itself. So do divisions of integers, and those whose
 // shapes are compared when the program runs: their message names the operator.
 //
 // Before: nothing is asked for. After: no floating-point division by such a constant is left.

@@ -4,8 +4,9 @@
 //
 // Merged are operator calls, tuples and projections whose evaluation cannot be noticed
 // (analysis/effects.h), and only within one evaluation region: both were evaluated whenever one of
-// them was, so that nothing is computed that was not computed before. What may trap, and what checks
-// shapes when the program runs, stays as often as it is written. So do cells and calls of functions.
+// them was, so that nothing is computed that was not computed before. What may trap, and
+// what checks shapes when the program runs, stays as often as it is written. So do cells and
+// calls of functions.
 //
 // Before: nothing is asked for. After: no two such expressions of one region are equal, where
 // constants are equal by their bits, and the operands of commutative operators in any order. Values
@@ -78,8 +79,7 @@ class ValueNumbers {
 
   uint64_t of_constant(const Tensor& t) {
     const std::string_view bytes(static_cast<const char*>(t.data()), t.bytes());
-    std::vector<std::pair<const Tensor*, uint64_t>>& alike =
-        constants_[std::hash<std::string_view>()(bytes)];
+    std::vector<std::pair<const Tensor*, uint64_t>>& alike = constants_[std::hash<std::string_view>()(bytes)];
     for (const auto& [other, number] : alike) {
       const bool same_type = other->dtype() == t.dtype() && other->shape() == t.shape();
       if (same_type && (bytes.empty() || std::memcmp(other->data(), t.data(), t.bytes()) == 0)) return number;
