@@ -33,9 +33,9 @@ struct Options {
 
 void list_passes(const Session& s) {
   for (const passes::Pass* p : passes::all_passes()) {
-    s.print(fmt::format("{:<20} {}\n", p->name, p->doc));
+    s.print(fmt::format("{:<32} {}\n", p->name, p->doc));
     for (const passes::Parameter& q : p->parameters) {
-      s.print(fmt::format("{:<20}   {{{}={}}} {}\n", "", q.name, q.default_value, q.doc));
+      s.print(fmt::format("{:<32}   {{{}={}}} {}\n", "", q.name, q.default_value, q.doc));
     }
   }
 }
