@@ -51,10 +51,23 @@ std::vector<Dim> known_parts(Node& n, size_t i, size_t count) {
 
 // The result with what is known of its extents. A run compares, and unknown ones get names.
 Expr matched(Node& n, Expr e, const std::vector<Dim>& wanted) {
+  for (Dim d : wanted)
+    n.require(!d.is_const() || d.value() >= 0, cat("its result would have the extent ", show(d)));
   return n.importer().match_extents(e, wanted, n.proto().output(0));
 }
 
 }  // namespace
+
+std::vector<size_t> different_axes(Node& n, const std::vector<int64_t>& axes, size_t rank) {
+  std::vector<size_t> out;
+  std::vector<bool> given(rank, false);
+  for (int64_t axis : axes) {
+    out.push_back(n.axis(axis, rank));
+    n.require(!given[out.back()], cat("axis ", axis, " is given twice"));
+    given[out.back()] = true;
+  }
+  return out;
+}
 
 size_t length_of(Expr vector) { return static_cast<size_t>(type_of(vector).dims[0].value()); }
 
@@ -179,13 +192,17 @@ Expr pad_computed(Node& n, std::string_view mode, Expr value) {
   Expr x = n.input(0);
   const size_t rank = type_of(x).rank();
   const Expr pads = computed(n, 1, "pads");
-  const std::vector<int64_t> axes = n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{};
+  std::vector<int64_t> axes;
+  if (n.has(3)) {
+    for (size_t axis : different_axes(n, n.constant_ints(3, "axes"), rank))
+      axes.push_back(static_cast<int64_t>(axis));
+  }
   const auto count = static_cast<int64_t>(n.has(3) ? axes.size() : rank);
   n.require(static_cast<int64_t>(length_of(pads)) == 2 * count, "its pads have a wrong length");
   if (count == 0) return x;
   Expr before = n.slice(pads, 0, 0, count), after = n.slice(pads, 0, count, 2 * count);
   if (n.has(3)) {
-    const Expr places = from_front(n, n.ints(axes), rank);
+    const Expr places = n.ints(axes);
     before = placed(n, rank, 0, places, before);
     after = placed(n, rank, 0, places, after);
   }

@@ -17,6 +17,9 @@ Expr computed(Node& n, size_t i, std::string_view what);
 // The length of such a vector.
 size_t length_of(Expr vector);
 
+// Axes counted from the front. Refuses one that is given twice.
+std::vector<size_t> different_axes(Node& n, const std::vector<int64_t>& axes, size_t rank);
+
 // Input i as extents. What only a run tells has names: those of a tensor without elements that is
 // made of the numbers. A run traps if one is negative, or is not what is expected.
 std::vector<Dim> named_numbers(Node& n, size_t i, std::string_view what, std::vector<Dim> expected = {});

@@ -1,6 +1,8 @@
 // Shapes, bounds, pads and repeats that a model computes, and the names of extents.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "frontend/onnx/expect_refused.h"
 #include "frontend/onnx/testing.h"
 
@@ -156,6 +158,42 @@ TEST(ComputedInput, ThatDoesNotFitIsRefused) {
   expect_refused(pads, ImportFailure::kBadModel, "wrong length");
 }
 
+// One number is known, and wrong; the other one only a run tells.
+TEST(ComputedInput, WithANegativeNumberIsRefused) {
+  const auto model = [](const std::string& op, int64_t known, const std::vector<std::string>& inputs) {
+    TestModel m;
+    m.input("x", {1, 4}).input("q", {1}, kInt64Code).ints("k", {known});
+    m.node("Concat", {"k", "q"}, {"s"}).attr("axis", 0).node(op, inputs, {"y"}).output("y");
+    return m;
+  };
+  const auto refused = [](const TestModel& m, const std::string& extent) {
+    expect_refused(m, ImportFailure::kBadModel, "its result would have the extent " + extent);
+  };
+  refused(model("ConstantOfShape", -5, {"s"}), "-5");
+  refused(model("Expand", -3, {"x", "s"}), "-3");
+  refused(model("Tile", -2, {"x", "s"}), "-2");
+  TestModel pad = model("Concat", -2, {"s", "s"});
+  pad.attr("axis", 0).node("Pad", {"x", "y"}, {"z"}).output("z");
+  refused(pad, "-3");
+}
+
+TEST(ComputedInput, PadsAxesThatExistOnce) {
+  const auto model = [](const std::vector<int64_t>& axes, bool computed) {
+    TestModel m(18);
+    m.input("x", {4, 4}).ints("axes", axes);
+    const auto count = static_cast<int>(2 * axes.size());
+    if (computed) m.input("p", {count}, kInt64Code);
+    if (!computed) m.ints("p", std::vector<int64_t>(2 * axes.size(), 1));
+    m.node("Pad", {"x", "p", "", "axes"}, {"y"}).output("y");
+    return m;
+  };
+  for (const bool computed : {false, true}) {
+    EXPECT_TRUE(import_model(model({-1, 0}, computed)).ok);
+    expect_refused(model({7}, computed), ImportFailure::kBadModel, "axis 7 does not exist");
+    expect_refused(model({1, -1}, computed), ImportFailure::kBadModel, "axis -1 is given twice");
+  }
+}
+
 // Nodes behind one whose extent only a run tells compute with the name of it.
 TEST(NamedExtents, GoThroughShapeArithmetic) {
   TestModel m;
@@ -230,6 +268,36 @@ TEST(OpenAxes, HaveALargestElement) {
   TestModel m;
   m.input("x", {2, "n"}).node("Hardmax", {"x"}, {"y"}).output("y");
   EXPECT_EQ(type_of(m), "Tensor[(2, n), float32]");
+}
+
+TEST(ShapeArithmetic, TakesAttributesThatDoNotMatterAndNoAxisThatDoesNotExist) {
+  TestModel cast(19);
+  cast.input("x", {"n"}).node("Shape", {"x"}, {"s"}).node("Cast", {"s"}, {"y"});
+  cast.attr("to", ::onnx::TensorProto::INT32).attr("saturate", 0).output("y");
+  EXPECT_EQ(type_of(cast), "Tensor[(1), int32]");
+  TestModel both;
+  both.input("x", {"n"}).node("Shape", {"x"}, {"s"}).node("Concat", {"s", "s"}, {"y"});
+  both.attr("axis", 5).output("y");
+  expect_refused(both, ImportFailure::kBadModel, "axis 5 does not exist");
+}
+
+// Regions from an end to a start, of numbers that are none, and of almost nothing.
+TEST(ComputedInput, RegionsOfResizeHaveTaps) {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  for (const auto& [start, end] : {std::pair{1.0f, 0.0f}, {kNone, 1.0f}, {0.0f, 1e38f}}) {
+    TestModel m(18);
+    m.input("x", {4}).ints("sizes", {4}).floats("roi", {2});
+    ::onnx::TensorProto& roi = *m.graph->mutable_initializer(1);
+    roi.set_float_data(0, start);
+    roi.set_float_data(1, end);
+    m.node("Resize", {"x", "roi", "", "sizes"}, {"y"}).attr("mode", "linear").attr("antialias", 1);
+    m.attr("coordinate_transformation_mode", "tf_crop_and_resize").output("y");
+    expect_refused(m, ImportFailure::kUnsupported, "such a scale with antialias=1");
+  }
+  TestModel twice(18);
+  twice.input("x", {4, 4}).ints("sizes", {8, 8});
+  twice.node("Resize", {"x", "", "", "sizes"}, {"y"}).attr("axes", std::vector<int64_t>{1, -1}).output("y");
+  expect_refused(twice, ImportFailure::kBadModel, "axis -1 is given twice");
 }
 
 TEST(ShapeArithmetic, OfTwoThatBroadcastIsANumber) {

@@ -20,6 +20,12 @@ bool import_branch(Node& n, std::string_view name, Path& path) {
   return n.importer().import_path(graph, path);
 }
 
+// What a branch gives becomes, in this order, what the node gives.
+void require_outputs(Node& n, std::string_view branch) {
+  n.require(static_cast<size_t>(n.graph(branch).output_size()) == n.outputs(),
+            "its branches and its outputs differ in number");
+}
+
 // Inputs by name, the first of them.
 std::string names_of(const std::vector<const Var*>& inputs) {
   constexpr size_t kMostNames = 3;
@@ -52,7 +58,9 @@ std::optional<std::vector<Operand>> take_branch(Node& n, bool condition) {
   Importer& importer = n.importer();
   Path path(importer.scope());
   path.bindings = &importer.bindings();
-  if (!import_branch(n, condition ? "then_branch" : "else_branch", path)) return std::nullopt;
+  const std::string_view branch = condition ? "then_branch" : "else_branch";
+  require_outputs(n, branch);
+  if (!import_branch(n, branch, path)) return std::nullopt;
   if (!path.fork) return std::move(path.outputs);
   name_outputs(n.proto(), importer.scope(), path);
   importer.divide(std::move(path.fork));
@@ -69,6 +77,7 @@ std::optional<std::vector<Operand>> convert_if(Node& n) {
       condition && condition->constant() && condition->elements.size() == 1) {
     return take_branch(n, condition->elements[0] != Dim(0));
   }
+  for (const std::string_view branch : {"then_branch", "else_branch"}) require_outputs(n, branch);
   Expr condition = n.input(0);
   n.require(type_of(condition).dtype.is_bool(), "its condition must be one bool");
   if (type_of(condition).rank() > 0) condition = n.reshape(condition, {});
@@ -84,10 +93,6 @@ std::optional<std::vector<Operand>> convert_if(Node& n) {
                no = import_branch(n, "else_branch", fork->no);
     if (!yes || !no) return std::nullopt;
   }
-  const auto outputs = static_cast<int>(n.outputs());
-  n.require(
-      n.graph("then_branch").output_size() == outputs && n.graph("else_branch").output_size() == outputs,
-      "its branches and its outputs differ in number");
   if (!fork->yes.fork && !fork->no.fork) {
     std::vector<JoinedValue> values;
     for (size_t i = 0; i < n.outputs(); ++i)

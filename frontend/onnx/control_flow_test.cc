@@ -105,6 +105,43 @@ TEST(Branches, DTypesMayDifferToo) {
   EXPECT_EQ(import_model(m).type, "Tensor[(2), int32]") << import_model(m).messages;
 }
 
+TEST(Branches, WithinEachOtherSayWhatDecidesThem) {
+  TestModel inner;
+  inner.node("If", {"c1"}, {"y"}).attr("then_branch", graph_of("Unsqueeze", {"x"}, "t"));
+  inner.attr("else_branch", graph_of("Neg", {"x"}, "e")).output("y");
+  TestModel m;
+  for (const char* condition : {"c0", "c1"}) m.input(condition, {}, ::onnx::TensorProto::BOOL);
+  m.input("x", {2}).node("If", {"c0"}, {"z"}).attr("then_branch", *inner.graph);
+  m.attr("else_branch", graph_of("Neg", {"x"}, "e0")).output("z");
+  for (const char* condition : {"c0", "c1"})
+    expect_refused(m, ImportFailure::kBadModel, cat("input `", condition, "` says which branch is taken"));
+}
+
+// Also where the condition is known, and where what is taken divides again.
+TEST(Branches, GiveAsManyOutputsAsTheirNode) {
+  for (const size_t outputs : {1, 3}) {
+    TestModel choice;
+    choice.ints("axis", {0});
+    add_choice(choice, "x", 0);
+    ::onnx::GraphProto two;
+    *two.add_node() = *choice.last;
+    ::onnx::NodeProto& other = *two.add_node();
+    other.set_op_type("Neg");
+    other.add_input("x");
+    other.add_output("other");
+    for (const char* name : {"y0", "other"}) two.add_output()->set_name(name);
+    const std::vector<std::string> names{"z0", "z1", "z2"};
+    TestModel m;
+    m.input("x", {2, 3}).input("c0", {}, ::onnx::TensorProto::BOOL).ints("axis", {0}).ints("one", {1});
+    m.node("Cast", {"one"}, {"yes"}).attr("to", ::onnx::TensorProto::BOOL);
+    m.node("If", {"yes"}, {names.begin(), names.begin() + static_cast<ptrdiff_t>(outputs)});
+    m.attr("then_branch", two).attr("else_branch", two);
+    for (size_t i = 0; i < outputs; ++i)
+      m.node("ReduceMax", {names[i]}, {cat("r", i)}).attr("keepdims", 0).output(cat("r", i));
+    expect_refused(m, ImportFailure::kBadModel, "its branches and its outputs differ in number");
+  }
+}
+
 TEST(Branches, ResultsThatNobodyUsesMayDiffer) {
   TestModel m;
   m.input("x", {2, 3}).ints("axis", {0});
@@ -188,6 +225,26 @@ TEST(Loops, ActivationsAreKnownAndHaveTheirNumbers) {
   expect_refused(layer("Mish"), ImportFailure::kUnsupported, "activation `Mish` is not supported");
   expect_refused(layer("ScaledTanh"), ImportFailure::kBadModel,
                  "`scaledtanh` needs the attribute `activation_alpha`");
+}
+
+TEST(Loops, LayersHaveWeightsOfOneSize) {
+  const auto layer = [](const std::vector<int64_t>& r, const std::vector<int64_t>& bias, int lengths,
+                        const std::vector<int64_t>& peepholes) {
+    TestModel m;
+    m.input("x", {"n", 2, 2}).input("lengths", {lengths}, ::onnx::TensorProto::INT32);
+    m.floats("w", {1, 4, 2}).floats("r", r).floats("b", bias).floats("p", peepholes);
+    m.node("LSTM", {"x", "w", "r", "b", "lengths", "", "", "p"}, {"y"}).output("y");
+    return m;
+  };
+  EXPECT_TRUE(import_model(layer({1, 4, 1}, {1, 8}, 2, {1, 3})).ok);
+  const auto refused = [](const TestModel& m, const std::string& expected) {
+    expect_refused(m, ImportFailure::kBadModel, expected);
+  };
+  refused(layer({1, 1, 1}, {1, 8}, 2, {1, 3}), "its weights are for another number of gates");
+  refused(layer({1, 4, 1}, {1, 12}, 2, {1, 3}), "its bias must have two numbers");
+  refused(layer({1, 4, 1}, {8}, 2, {1, 3}), "its bias must have two numbers");
+  refused(layer({1, 4, 1}, {1, 8}, 3, {1, 3}), "another number of sequence lengths");
+  refused(layer({1, 4, 1}, {1, 8}, 2, {1, 4}), "another number of peepholes");
 }
 
 TEST(Loops, ScansSayHowManyInputsTheyScan) {

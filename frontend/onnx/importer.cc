@@ -193,12 +193,15 @@ void Importer::report(const ::onnx::NodeProto& proto, const Refusal& refusal) {
   if (call_) d.note(place_of(*call_));
   // A remedy is looked for only where it will be read.
   if (choices_.empty() || diagnostics_.errors() > Diagnostics::kMaxKept) return;
-  const Choice& choice = *choices_.front();
-  const std::string remedy = choice.remedy();
-  if (remedy.empty()) return;
-  d.note(cat("it is in a branch of `", printable(choice.node().op_type()), "`",
-             choice.node().name().empty() ? "" : cat(" (node `", printable(choice.node().name()), "`)"), ": ",
-             remedy));
+  const auto note = [&](const Choice& choice) {
+    const std::string remedy = choice.remedy(), &name = choice.node().name();
+    if (remedy.empty()) return;
+    d.note(cat("it is in a branch of `", printable(choice.node().op_type()), "`",
+               name.empty() ? "" : cat(" (node `", printable(name), "`)"), ": ", remedy));
+  };
+  note(*choices_.front());
+  // The innermost one may be what makes it wrong: types differ there.
+  if (choices_.size() > 1) note(*choices_.back());
 }
 
 void Importer::convert(const ::onnx::NodeProto& proto) {

@@ -180,6 +180,7 @@ Known cast(Node& n, const Inputs& in) {
   out.dtype = *to;
   if (to->is_bool() && !out.constant()) return std::nullopt;
   if (to->is_float() && to->bits < 32) return std::nullopt;
+  n.without_effect({"round_mode", "saturate"});  // they say how small floats are made
   if (to->is_bool()) {
     for (Dim& d : out.elements) d = d.value() != 0;
   }
@@ -252,7 +253,7 @@ Known gather(Node& n, const Inputs& in) {
 }
 
 Known concat(Node& n, const Inputs& in) {
-  n.without_effect({"axis"});  // there is only one
+  if (in[0].shape.size() == 1) n.axis(n.integer("axis", 0), 1);  // there is only one
   IndexTensor out{in[0].dtype, {0}, {}};
   for (const IndexTensor& t : in) {
     if (t.shape.size() != 1 || t.dtype != out.dtype) return std::nullopt;

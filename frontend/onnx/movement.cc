@@ -216,6 +216,7 @@ Results pad_by(Node& n, const std::vector<Dim>& pads, std::vector<int64_t> axes,
     axes.resize(rank);
     std::iota(axes.begin(), axes.end(), 0);
   }
+  const std::vector<size_t> places = different_axes(n, axes, rank);
   n.require(pads.size() == 2 * axes.size(), "its pads have a wrong length");
   const std::string mode = pad_mode(n);
   std::vector<std::pair<Dim, Dim>> width(rank, {Dim(0), Dim(0)});
@@ -223,7 +224,7 @@ Results pad_by(Node& n, const std::vector<Dim>& pads, std::vector<int64_t> axes,
   std::vector<int64_t> cut;
   bool any = false;
   for (size_t i = 0; i < axes.size(); ++i) {
-    const size_t axis = n.axis(axes[i], rank);
+    const size_t axis = places[i];
     Dim before = pads[i], after = pads[i + axes.size()];
     const bool shorter = (before.is_const() && before.value() < 0) || (after.is_const() && after.value() < 0);
     if (shorter) {

@@ -47,7 +47,11 @@ Results lstm_layer(RecurrentLayer& l) {
   const int64_t coupled = n.integer("input_forget", 0);
   n.require(coupled == 0 || coupled == 1, "its attribute `input_forget` must be 0 or 1");
   const bool peepholes = n.has(7);
-  if (peepholes) n.require(n.rank(7) == 2, "its peepholes must have two dimensions");
+  if (peepholes) {
+    n.require(n.rank(7) == 2, "its peepholes must have two dimensions");
+    const Dim length = n.tensor(7).dims[1];
+    n.require(!length.is_const() || length == Dim(3 * l.hidden), "it has another number of peepholes");
+  }
   return l.run(false, {5, 6}, [&](int64_t d, const Direction&, Expr x, std::vector<Expr>& states) {
     const Expr c = states[1], y = l.add(x, l.weighed(states[0], d));
     Expr in = l.gate(y, 0, 1), out = l.gate(y, 1, 2), forget = l.gate(y, 2, 3);

@@ -44,20 +44,31 @@ void RecurrentLayer::read_weights() {
   if (!width.is_const())
     n.unsupported("the shape of its weights must be known", "fix the dynamic axis with --input-shapes");
   hidden = width.value();
-  n.require(hidden > 0 && n.integer("hidden_size", hidden) == hidden,
+  constexpr int64_t kMost = int64_t{1} << 40;  // so that nothing overflows
+  n.require(hidden > 0 && hidden < kMost && n.integer("hidden_size", hidden) == hidden,
             "its attribute `hidden_size` contradicts its weights");
+  const Dim all(gates * hidden);
+  const auto fits = [](Dim own, Dim wanted) { return !own.is_const() || own == wanted; };
   for (const size_t weights : {1, 2}) {
     const Dim own = n.tensor(weights).dims[0];
     if (!own.is_const())
       n.unsupported("the shape of its weights must be known", "fix the dynamic axis with --input-shapes");
     n.require(own == Dim(directions), "its weights are for another number of directions");
+    n.require(fits(n.tensor(weights).dims[3 - products.hidden_axis], all),
+              "its weights are for another number of gates");
   }
+  if (!n.has(3)) return;
+  n.require(n.rank(3) == 2 && fits(n.tensor(3).dims[1], all * Dim(2)),
+            "its bias must have two numbers for each row of the weights");
 }
 
 // Lengths that are all those of the sequence say nothing.
 void RecurrentLayer::read_lengths() {
   if (!n.has(4)) return;
   n.require(n.rank(4) == 1 && n.dtype(4).is_int(), "its sequence lengths must be a list of integers");
+  const Dim given = n.tensor(4).dims[0];
+  n.require(!given.is_const() || !batch.is_const() || given == batch,
+            "it has another number of sequence lengths than sequences");
   if (const std::optional<Tensor> known = n.known(4); known && steps.is_const()) {
     const std::vector<int64_t> all = known->ints();
     if (std::all_of(all.begin(), all.end(), [&](int64_t v) { return v == steps.value(); })) return;

@@ -77,7 +77,7 @@ Results resized_by_axes(Node& n, const Wanted& w) {
     axis.exclude_outside = w.exclude_outside;
     axis.antialias = w.antialias;
     const std::optional<Taps> taps = taps_of(axis);
-    if (!taps) n.unsupported("so small a scale with antialias=1 is not supported", "antialias=0 is");
+    if (!taps) n.unsupported("such a scale with antialias=1 is not supported", "antialias=0 is");
     x = with_taps(n, x, i, *taps, w.extrapolation);
   }
   return {x};
@@ -248,9 +248,7 @@ Results resize(Node& n) {
   const std::string policy = n.text("keep_aspect_ratio_policy", "stretch");
   std::vector<size_t> axes = all_axes(n);
   if (n.attribute("axes")) {
-    const size_t rank = axes.size();
-    axes.clear();
-    for (int64_t a : n.integers("axes")) axes.push_back(n.axis(a, rank));
+    axes = different_axes(n, n.integers("axes"), n.rank(0));
   }
   if (w.coordinates == "tf_crop_and_resize") {
     const std::vector<double> roi = n.constant(1, "roi").doubles();

@@ -65,10 +65,11 @@ double place_of(const ResizedAxis& axis, int64_t i) {
 
 std::optional<Taps> taps_of(const ResizedAxis& axis) {
   const double narrow = axis.antialias ? std::min(axis.scale, 1.0) : 1.0;
-  const int64_t reach =
-      axis.mode == "nearest" ? 0 : static_cast<int64_t>(std::ceil((axis.mode == "cubic" ? 2 : 1) / narrow));
+  const double wide = axis.mode == "nearest" ? 0 : std::ceil((axis.mode == "cubic" ? 2 : 1) / narrow);
+  // A region from its end to its start, or of numbers that are none, has no such distance.
+  if (!(wide >= 0 && 2 * wide <= static_cast<double>(kMostTaps))) return std::nullopt;
+  const auto reach = static_cast<int64_t>(wide);
   const int64_t count = reach == 0 ? 1 : 2 * reach;
-  if (count > kMostTaps) return std::nullopt;
   Taps out;
   out.places.resize(static_cast<size_t>(count));
   out.weights.resize(static_cast<size_t>(count));

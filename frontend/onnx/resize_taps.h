@@ -30,7 +30,7 @@ struct Taps {
 
 // Where element i of the result lies in the input.
 double place_of(const ResizedAxis& axis, int64_t i);
-// Nullopt if an element needs more than kMostTaps others.
+// Nullopt if an element needs more than kMostTaps others, or a number of them that is none.
 inline constexpr int64_t kMostTaps = 256;
 std::optional<Taps> taps_of(const ResizedAxis& axis);
 
