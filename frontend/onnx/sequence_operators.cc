@@ -156,14 +156,15 @@ Found concat_from_sequence(Node& n) {
   Operand& s = sequence(n, 0);
   const int64_t given = n.integer("axis");
   const bool stacks = n.integer("new_axis", 0) != 0;
-  const Type type = element_type(n, s);
+  std::vector<Expr> parts;  // of a known length: they need no type in common
+  for (Operand e : s.elements ? *s.elements : Operands()) parts.push_back(n.importer().materialise(e));
+  const Type type = !s.elements ? element_type(n, s) : parts.empty() ? nullptr : parts[0]->type;
   if (!type) n.invalid("it concatenates the elements of an empty sequence");
   const size_t rank = type->as<TensorType>()->rank() + (stacks ? 1 : 0);
   const auto axis = static_cast<int64_t>(n.axis(given, rank));
   const auto part = [&](Expr e) { return stacks ? n.expand_dims(e, axis) : e; };
   if (s.elements) {
-    std::vector<Expr> parts;
-    for (Operand e : *s.elements) parts.push_back(part(n.importer().materialise(e)));
+    for (Expr& e : parts) e = part(e);
     return one(value(n.concatenate(parts, axis)));
   }
   // Neighbours are joined, then what came of them: each has any extent along the axis.
@@ -205,13 +206,14 @@ Operands pieces(Node& n, Expr x, size_t axis, const std::vector<int64_t>& sizes,
 
 Expr integer(Node& n, int64_t v) { return n.builder().constant(Tensor::scalar_int(kInt64, v)); }
 
-// The elements from `begin` to `end` along an axis.
+// The elements from `begin` to `end` along an axis. Traps where there are none.
 Expr between(Node& n, Expr x, size_t axis, Expr begin, Expr end) {
   const Expr where = n.call(kArange, {begin, end, integer(n, 1)}, {{"dtype", kInt64}});
-  return n.call(kTake, {x, where}, {{"axis", static_cast<int64_t>(axis)}});
+  return n.call(kTake, {x, where}, {{"axis", static_cast<int64_t>(axis)}, {"mode", std::string("fast")}});
 }
 
-// As many pieces of one size as the run finds along an axis; the last one may be smaller.
+// As many pieces of one size as the run finds along an axis; the last one may be smaller. A
+// negative size traps as 0 does.
 Expr pieces_of_run(Node& n, Expr x, size_t axis, Expr size, bool keeps) {
   Builder& b = n.builder();
   const auto along = static_cast<int64_t>(axis);
@@ -220,7 +222,9 @@ Expr pieces_of_run(Node& n, Expr x, size_t axis, Expr size, bool keeps) {
   const Expr extent =
       n.call(kTake, {n.call(kShapeOf, {x}, {{"dtype", kInt64}}), integer(n, along)}, {{"axis", int64_t{0}}});
   const Expr rounded = single ? extent : n.call(kSubtract, {n.call(kAdd, {extent, size}), integer(n, 1)});
-  const Expr count = single ? extent : n.call(kFloorDivide, {rounded, size});
+  const Expr count =
+      single ? extent
+             : n.call(kFloorDivide, {rounded, known ? size : n.call(kMaximum, {size, integer(n, 0)})});
   const Var* i = b.var("i", n.context().scalar_type(kInt64));
   Expr piece = nullptr;
   if (single) {
