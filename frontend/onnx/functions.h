@@ -1,8 +1,8 @@
 // Model-local functions: the bodies that a model brings for operators of its own.
 //
 // A call is imported as the body's nodes, in a scope of its own, with the operator sets that the
-// function imports. Each body is copied once, whatever calls it; a call copies only nodes that refer
-// to its attributes.
+// function imports. Each body is copied once, whatever calls it; a call copies only nodes that
+// refer to its attributes.
 #pragma once
 
 #include <onnx/onnx_pb.h>

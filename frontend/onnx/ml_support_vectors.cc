@@ -141,8 +141,8 @@ Pairs pairs_of(Node& n, const std::vector<int64_t>& counts, const std::vector<do
 // The class with the most votes, the first of several: each pair votes for one of its classes.
 Expr winner(Node& n, const Pairs& pairs, int64_t classes) {
   const auto count = static_cast<int64_t>(pairs.of.size());
-  // Class c has c votes if no score is positive: it is the second class of as many pairs. A positive
-  // score moves a vote from the second class to the first one.
+  // Class c has c votes if no score is positive: it is the second class of as many pairs. A
+  // positive score moves a vote from the second class to the first one.
   Tensor moves(kFloat32, {count, classes}), votes(kFloat32, {classes});
   for (int64_t i = 0; i < moves.size(); ++i) moves.set(i, 0);
   for (int64_t p = 0; p < count; ++p) {
