@@ -108,9 +108,8 @@ void list_onnx(const Session& s) {
       all.push_back({{"name", op.name}, {"since", op.since}, {"until", op.until}, {"refuses", op.refuses}});
       continue;
     }
-    const std::string versions = op.until == 0          ? cat(op.since)
-                                 : op.since == op.until ? cat(op.since)
-                                                        : cat(op.since, " to ", op.until);
+    const bool is_one = op.until == 0 || op.since == op.until;
+    const std::string versions = is_one ? cat(op.since) : cat(op.since, " to ", op.until);
     s.print(op.refuses.empty() ? fmt::format("{:<28} {}\n", op.name, versions)
                                : fmt::format("{:<28} {:<8}  refused: {}\n", op.name, versions, op.refuses));
   }

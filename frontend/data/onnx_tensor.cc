@@ -160,7 +160,7 @@ std::string read_place(const onnx::TensorProto& proto, Place& out) {
 
 }  // namespace
 
-std::optional<DType> dtype_of_onnx(int32_t code) {
+std::optional<DType> dtype_of_onnx(int64_t code) {
   for (const DataType& t : kDataTypes) {
     if (t.code == code) return t.dtype;
   }
@@ -174,7 +174,7 @@ int32_t onnx_of_dtype(DType dtype) {
   return 0;
 }
 
-std::string onnx_dtype_name(int32_t code) {
+std::string onnx_dtype_name(int64_t code) {
   for (const DataType& t : kDataTypes) {
     if (t.code == code) return std::string(t.name);
   }

@@ -72,7 +72,7 @@ double SmallFloat::value(uint8_t pattern) const {
   return sign * std::ldexp(whole, std::max(exponent, 1) - bias - mantissa);
 }
 
-const Storage* storage_of_onnx(int32_t code) {
+const Storage* storage_of_onnx(int64_t code) {
   const auto* found = std::find_if(std::begin(kStorages), std::end(kStorages),
                                    [&](const Storage& s) { return s.code == code; });
   return found == std::end(kStorages) ? nullptr : found;

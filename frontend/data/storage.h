@@ -54,6 +54,6 @@ struct Storage {
 };
 
 // Null for the code of a dtype of Relay, and for one that is not known.
-const Storage* storage_of_onnx(int32_t code);
+const Storage* storage_of_onnx(int64_t code);
 
 }  // namespace relay::frontend::data

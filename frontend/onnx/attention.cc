@@ -95,7 +95,7 @@ Expr bias(Node& n, Dim queries, Dim keys, DType dtype) {
 std::optional<DType> softmax_dtype(Node& n) {
   const int64_t given = n.integer("softmax_precision", 0);
   if (given == 0) return std::nullopt;
-  const auto dtype = data::dtype_of_onnx(static_cast<int32_t>(given));
+  const auto dtype = data::dtype_of_onnx(given);
   n.require(dtype && dtype->is_float(), "its attribute `softmax_precision` names no float");
   return dtype;
 }

@@ -60,6 +60,9 @@ TEST(Attention, PadsAMaskOfAnExternalCache) {
 }
 
 TEST(Attention, RefusesWhatContradictsItself) {
+  TestModel precision = flat_attention();
+  precision.attr("softmax_precision", (int64_t{1} << 32) + 1);  // FLOAT, if the high bits were cut off
+  expect_refused(precision, ImportFailure::kBadModel, "its attribute `softmax_precision` names no float");
   TestModel heads = flat_attention();
   heads.last->mutable_attribute(0)->set_i(5);
   expect_refused(heads, ImportFailure::kBadModel,

@@ -12,7 +12,7 @@ namespace {
 using namespace op;
 
 DType result_dtype(Node& n) {
-  const auto dtype = data::dtype_of_onnx(static_cast<int32_t>(n.integer("output_datatype", 1)));
+  const auto dtype = data::dtype_of_onnx(n.integer("output_datatype", 1));
   n.require(dtype && !dtype->is_bool(), "its attribute `output_datatype` names no dtype of numbers");
   return *dtype;
 }

@@ -53,8 +53,8 @@ Results bit_cast(Node& n) {
   const int64_t code = n.integer("to");
   const Element from = element_at(n, 0), to = element_of(n, code);
   if (width_of(from) != width_of(to)) {
-    n.invalid(cat("it reads elements of ", width_of(from), " bits as ",
-                  data::onnx_dtype_name(static_cast<int32_t>(code)), ", which has ", width_of(to)));
+    n.invalid(cat("it reads elements of ", width_of(from), " bits as ", data::onnx_dtype_name(code),
+                  ", which has ", width_of(to)));
   }
   store(n, 0, to);
   if (from.dtype == to.dtype && from.storage == to.storage) return {n.carrier(0)};

@@ -1,6 +1,8 @@
 // What operators of ai.onnx.ml and com.microsoft are refused for: a test for each family.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "frontend/onnx/expect_refused.h"
 
 namespace relay::frontend {
@@ -125,6 +127,17 @@ TEST(ContributedRefusal, LinearModelsAndSupportVectors) {
   expect_refused(linear, ImportFailure::kBadModel, "has not as many numbers for each result");
   TestModel two = node(kMl, "SVMClassifier", {"x"}, {"y", "z"}).attr("classlabels_ints", Ints{1, 2});
   expect_refused(two, ImportFailure::kUnsupported, "two classes without support vectors are not supported");
+  // 180,000 pairs of 600 classes: a table of pairs and classes would take 400 MB.
+  constexpr size_t kClasses = 600;
+  Ints labels(kClasses), vectors(kClasses, 0);
+  std::iota(labels.begin(), labels.end(), 0);
+  vectors[0] = 1;
+  TestModel many = node(kMl, "SVMClassifier", {"x"}, {"y", "z"}).attr("classlabels_ints", labels);
+  many.attr("vectors_per_class", vectors);
+  floats(many, "coefficients", std::vector<float>(kClasses - 1, 1.f));
+  floats(many, "rho", std::vector<float>(kClasses * (kClasses - 1) / 2, 0.f));
+  floats(many, "support_vectors", {1.f, 2.f, 3.f, 4.f});
+  expect_refused(many, ImportFailure::kUnsupported, "600 classes with 1 support vectors are too many");
   TestModel kernel = node(kMl, "SVMRegressor", {"x"}).attr("kernel_type", "CUBE");
   expect_refused(kernel, ImportFailure::kBadModel, "its attribute `kernel_type` is none of");
 }

@@ -79,17 +79,6 @@ Results convolution_of_integers(Node& n) {
   return {as_line(n, convolve(n, w.over(kConv2d, kConv3d), {x, weight}, w, {{"out_dtype", kInt32}}), w)};
 }
 
-// The axes of an image in another order: channels from the end to behind the batch, or back.
-Expr with_channels(Node& n, Expr x, bool to_front) {
-  const auto rank = static_cast<int64_t>(type_of(x).rank());
-  n.require(rank >= 3, "its input needs batch, channels and at least one more axis");
-  std::vector<int64_t> order{0};
-  if (to_front) order.push_back(rank - 1);
-  for (int64_t axis = to_front ? 1 : 2; axis < (to_front ? rank - 1 : rank); ++axis) order.push_back(axis);
-  if (!to_front) order.push_back(1);
-  return n.transpose(x, order);
-}
-
 // A convolution of integers with scales and zero points, of which the weight's may go along the
 // output channels. The bias has the scale of the sums.
 Results quantised_convolution(Node& n) {

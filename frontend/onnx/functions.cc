@@ -105,7 +105,11 @@ bool ModelFunctions::read(const ::onnx::ModelProto& model, const Opsets& opsets,
     made.opsets = opsets_of(f.opset_import());
     *made.body.mutable_node() = f.node();
     for (const std::string& o : f.output()) made.body.add_output()->set_name(o);
-    for (const auto& [domain, version] : opsets) made.opsets.emplace(domain, version);
+    // Only those that its nodes need: functions times sets may be very many.
+    for (const ::onnx::NodeProto* node : all_nodes(f.node())) {
+      const auto it = opsets.find(own_domain(node->domain()));
+      if (it != opsets.end()) made.opsets.insert(*it);
+    }
     for_each_unknown(f, kFunctionAttributes, [&](const std::string& bytes) {
       ::onnx::AttributeProto a;
       if (std::string wrong = data::parse_message(bytes, a); !wrong.empty()) {

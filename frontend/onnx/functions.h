@@ -1,7 +1,8 @@
 // Model-local functions: the bodies that a model brings for operators of its own.
 //
 // A call is imported as the body's nodes, in a scope of its own, with the operator sets that the
-// function imports. Nothing of the model is copied but nodes that refer to the call's attributes.
+// function imports. Each body is copied once, whatever calls it; a call copies only nodes that
+// refer to its attributes.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -25,7 +26,7 @@ int64_t opset_in(const Opsets& opsets, const ::onnx::NodeProto& node);
 struct ModelFunction {
   const ::onnx::FunctionProto* proto;
   ::onnx::GraphProto body = {};                       // its nodes and outputs, as those of a graph
-  Opsets opsets = {};                                 // its own, and the model's for other domains
+  Opsets opsets = {};                                 // its own, and the model's for its other nodes
   std::vector<::onnx::AttributeProto> defaults = {};  // of attributes that a call may leave out
 };
 

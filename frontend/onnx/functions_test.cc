@@ -189,6 +189,22 @@ TEST(Functions, TwoImportsOfOneDomainMeanTheHigherVersion) {
   EXPECT_EQ(import_model(m).type, "Tensor[(6), float32]");
 }
 
+// Each function has the sets that its nodes need. All sets of the model in each of many functions
+// would be 4 * 10^8 entries.
+TEST(Functions, ManyFunctionsAndManySetsTakeTimeForBothAlone) {
+  TestModel m = calls("F0");
+  for (int i = 0; i < 20000; ++i) {
+    node(function(m, cat("F", i), {"a"}, {"b"}), "Relu", {"a"}, {"b"});
+    ::onnx::OperatorSetIdProto& set = *m.proto.add_opset_import();
+    set.set_domain(cat("d", i));
+    set.set_version(1);
+  }
+  const std::clock_t start = std::clock();
+  const Imported i = import_model(m);
+  EXPECT_TRUE(i.ok) << i.messages;
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 10);
+}
+
 TEST(Functions, WhatIsNotCalledIsNotAskedFor) {
   TestModel m = calls("F");
   node(function(m, "F", {"a"}, {"b"}), "Relu", {"a"}, {"b"});

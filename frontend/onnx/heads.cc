@@ -53,7 +53,7 @@ Extents extents_of(Node& n, const DotProducts& a) {
 // The scale to the power of `exponent`, also where it follows from a size that only a run tells.
 Expr scale_to(Node& n, const DotProducts& a, double exponent) {
   const DType dtype = type_of(a.q).dtype;
-  const double scale = scale_of_heads(n, a.scale, type_of(a.q).dims[3]);
+  const double scale = scale_of_heads(a.scale, type_of(a.q).dims[3]);
   if (scale != 0) return n.scalar(dtype, std::pow(scale, exponent));
   const Expr size = n.cast(extent_of(n, a.q, 3), kFloat32);
   return n.cast(n.call(kPower, {size, n.scalar(kFloat32, -exponent / 2)}), dtype);
@@ -156,7 +156,7 @@ Attended attend(Node& n, const DotProducts& a) {
   return out;
 }
 
-double scale_of_heads(Node&, double given, Dim size) {
+double scale_of_heads(double given, Dim size) {
   return given != 0 || !size.is_const() ? given : 1 / std::sqrt(static_cast<double>(size.value()));
 }
 

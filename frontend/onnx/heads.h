@@ -64,7 +64,7 @@ Attended attend(Node& n, const DotProducts& a);
 
 // 1 / sqrt(size) for heads of this size, unless `given` is another scale than 0. Returns 0 where
 // only a run tells the size, which means the same to `attend`.
-double scale_of_heads(Node& n, double given, Dim size);
+double scale_of_heads(double given, Dim size);
 
 // --- Rotated positions ---------------------------------------------------------------------------
 

@@ -117,9 +117,13 @@ TEST(Import, RefusesWhatIsNotSupported) {
                  ImportFailure::kUnsupported, "1 spatial axes; two are supported");
   expect_refused(TestModel().input("x", {1, 1, 4, 4}).node("LRN", {"x"}, {"y"}).attr("size", 2).output("y"),
                  ImportFailure::kUnsupported, "even window");
-  expect_refused(
-      TestModel().input("x", {4}).input("s", {"r"}, kInt64Code).node("Reshape", {"x", "s"}, {"y"}).output("y"),
-      ImportFailure::kUnsupported, "how many numbers its shape (input 1) has depends on the input");
+  expect_refused(TestModel()
+                     .input("x", {4})
+                     .input("s", {"r"}, kInt64Code)
+                     .node("Reshape", {"x", "s"}, {"y"})
+                     .output("y"),
+                 ImportFailure::kUnsupported,
+                 "how many numbers its shape (input 1) has depends on the input");
   TestModel other = relu();
   other.last->set_domain("com.example");
   expect_refused(other, ImportFailure::kUnsupported,

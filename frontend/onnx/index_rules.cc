@@ -174,7 +174,7 @@ Known choice(Node&, const Inputs& in) {
 
 Known cast(Node& n, const Inputs& in) {
   if (n.opset() < 6) return std::nullopt;  // the dtype is a name
-  const std::optional<DType> to = data::dtype_of_onnx(static_cast<int32_t>(n.integer("to")));
+  const std::optional<DType> to = data::dtype_of_onnx(n.integer("to"));
   if (!to) return std::nullopt;
   IndexTensor out = in[0];
   out.dtype = *to;

@@ -53,9 +53,11 @@ Layer read_layer(Node& n) {
   n.require(keys > 0 && keys % l.shared == 0 && values % l.shared == 0,
             "the widths of its keys and values must be multiples of their number of heads");
   l.key_size = keys / l.shared, l.value_size = values / l.shared;
-  n.require(n.tensor(kQuery).dims[2] == Dim(l.heads * l.key_size), "its queries and keys have other sizes");
+  const int64_t queries = n.tensor(kQuery).dims[2].value();
+  n.require(queries % l.heads == 0 && queries / l.heads == l.key_size,
+            "its queries and keys have other sizes");
   n.integer("chunk_size", 64);  // how fast others compute the same
-  l.scale = scale_of_heads(n, n.real("scale", 0), Dim(l.key_size));
+  l.scale = scale_of_heads(n.real("scale", 0), Dim(l.key_size));
   l.steps = n.tensor(kQuery).dims[1];
   if (l.steps.is_unknown() || l.batch.is_unknown())
     n.unsupported("the shape of its queries depends on the data", "fix the dynamic axes with --input-shapes");

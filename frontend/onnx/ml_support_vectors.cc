@@ -92,6 +92,10 @@ struct Pairs {
   Expr scores;  // (rows, pairs)
 };
 
+// Tables have an entry for each pair of classes and each vector, or each class: far more than the
+// model has numbers.
+constexpr int64_t kMostEntries = int64_t{1} << 26;
+
 // What the vectors of two classes say of the pair stands in two rows of the coefficients.
 Pairs pairs_of(Node& n, const std::vector<int64_t>& counts, const std::vector<double>& rho) {
   const auto classes = static_cast<int64_t>(counts.size());
@@ -105,13 +109,16 @@ Pairs pairs_of(Node& n, const std::vector<int64_t>& counts, const std::vector<do
   const std::vector<double> coefficients = real_list(n, "coefficients");
   n.require(static_cast<int64_t>(coefficients.size()) == (classes - 1) * vectors,
             "its attribute `coefficients` has not one number less than classes for each vector");
-  require_rho(n, rho, static_cast<size_t>(classes * (classes - 1) / 2));
+  const int64_t count = classes * (classes - 1) / 2;
+  require_rho(n, rho, static_cast<size_t>(count));
+  if (std::max(classes, vectors) > kMostEntries / count)
+    n.unsupported(cat(classes, " classes with ", vectors, " support vectors are too many"),
+                  "divide the classes among several classifiers");
   const Expr known = vectors_of(n, vectors);
   Pairs out;
   for (int64_t i = 0; i < classes; ++i) {
     for (int64_t j = i + 1; j < classes; ++j) out.of.emplace_back(i, j);
   }
-  const auto count = static_cast<int64_t>(out.of.size());
   Tensor weights(kFloat32, {count, vectors});
   for (int64_t p = 0; p < count; ++p) {
     const auto [i, j] = out.of[static_cast<size_t>(p)];
@@ -134,18 +141,20 @@ Pairs pairs_of(Node& n, const std::vector<int64_t>& counts, const std::vector<do
 // The class with the most votes, the first of several: each pair votes for one of its classes.
 Expr winner(Node& n, const Pairs& pairs, int64_t classes) {
   const auto count = static_cast<int64_t>(pairs.of.size());
-  std::vector<double> if_positive(static_cast<size_t>(count * classes), 0), otherwise = if_positive;
+  // Class c has c votes if no score is positive: it is the second class of as many pairs. A
+  // positive score moves a vote from the second class to the first one.
+  Tensor moves(kFloat32, {count, classes}), votes(kFloat32, {classes});
+  for (int64_t i = 0; i < moves.size(); ++i) moves.set(i, 0);
   for (int64_t p = 0; p < count; ++p) {
     const auto [i, j] = pairs.of[static_cast<size_t>(p)];
-    if_positive[static_cast<size_t>(p * classes + i)] = 1;
-    otherwise[static_cast<size_t>(p * classes + j)] = 1;
+    moves.set(p * classes + i, 1);
+    moves.set(p * classes + j, -1);
   }
+  for (int64_t c = 0; c < classes; ++c) votes.set(c, static_cast<double>(c));
+  Builder& b = n.builder();
   const Expr positive = n.cast(n.call(kGreater, {pairs.scores, n.scalar(kFloat32, 0)}), kFloat32);
-  const Expr negative = n.call(kSubtract, {n.scalar(kFloat32, 1), positive});
-  const auto votes = [&](Expr which, const std::vector<double>& table) {
-    return n.call(kMatmul, {which, float_table(n, kFloat32, {count, classes}, table)});
-  };
-  return largest_score(n, n.call(kAdd, {votes(positive, if_positive), votes(negative, otherwise)}));
+  const Expr moved = n.call(kMatmul, {positive, b.constant(std::move(moves))});
+  return largest_score(n, n.call(kAdd, {moved, b.constant(std::move(votes))}));
 }
 
 // Of the classes: those of pairs follow from their scores s by 1 / (1 + exp(a * s + b)).

@@ -13,7 +13,8 @@ namespace {
 
 using namespace op;
 
-// The table of all leaves and targets has at most so many weights, or so many for each one of the model.
+// The table of all leaves and targets has at most so many weights, or so many for each
+// one of the model.
 constexpr int64_t kMostWeights = int64_t{1} << 24, kMostForOne = 64;
 
 class Walk {

@@ -72,7 +72,7 @@ Answer answer(Node& n, const Asked& a) {
   const DType dtype = type_of(a.q).dtype;
   const Dim batch = type_of(a.q).dims[0], queries = type_of(a.q).dims[2], keys = type_of(k).dims[2];
   DotProducts d{a.q, k, v};
-  d.scale = scale_of_heads(n, n.real("scale", 0), type_of(a.q).dims[3]);
+  d.scale = scale_of_heads(n.real("scale", 0), type_of(a.q).dims[3]);
   d.can_hide = false;
   d.bias = a.bias;
   const double filter = n.real("mask_filter_value", -10000);

@@ -2,6 +2,7 @@
 #include "frontend/onnx/activate.h"
 #include "frontend/onnx/contributed.h"
 #include "frontend/onnx/ml.h"
+#include "frontend/onnx/window.h"
 
 namespace relay::frontend {
 namespace {
@@ -13,17 +14,6 @@ Results fused_convolution(Node& n) {
   Expr y = n.convert_as("Conv", 11)[0];
   if (n.has(3)) y = n.call(kAdd, {y, n.input(3)});
   return {activated(n, y, n.text("activation", ""), real_list(n, "activation_params"))};
-}
-
-// Channels from the end to behind the batch, or back.
-Expr with_channels(Node& n, Expr x, bool to_front) {
-  const auto rank = static_cast<int64_t>(type_of(x).rank());
-  n.require(rank >= 3, "its input needs batch, channels and at least one more axis");
-  std::vector<int64_t> order{0};
-  if (to_front) order.push_back(rank - 1);
-  for (int64_t axis = to_front ? 1 : 2; axis < (to_front ? rank - 1 : rank); ++axis) order.push_back(axis);
-  if (!to_front) order.push_back(1);
-  return n.transpose(x, order);
 }
 
 // The data has its channels last; the weight is that of Conv. No kernel of ONNX Runtime on CPUs has

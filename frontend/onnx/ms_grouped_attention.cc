@@ -126,7 +126,7 @@ Results grouped_attention(Node& n) {
   }
   DotProducts d{x.q, appended(n, n.has(kPastKey) ? n.input(kPastKey) : nullptr, x.k, p),
                 appended(n, n.has(kPastValue) ? n.input(kPastValue) : nullptr, x.v, p)};
-  d.scale = scale_of_heads(n, n.real("scale", 0), type_of(x.q).dims[3]);
+  d.scale = scale_of_heads(n.real("scale", 0), type_of(x.q).dims[3]);
   d.softcap = n.real("softcap", 0);
   const Dim keys = type_of(d.k).dims[2];
   const int64_t window = n.integer("local_window_size", -1);

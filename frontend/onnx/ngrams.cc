@@ -11,6 +11,9 @@ namespace {
 
 using namespace op;
 
+// Each item of each length is compared once for each gap that skips allow.
+constexpr int64_t kMostComparisons = 1 << 12;
+
 // The n-grams of one length, and the element of the result that counts each.
 struct Grams {
   int64_t length = 0;
@@ -23,6 +26,9 @@ struct Vectoriser {
   int64_t size = 0;          // of the result
   int64_t shortest = 0, longest = 0, skips = 0;
   std::vector<double> weights;  // of the elements of the result; empty: all are 1
+
+  // How many gaps between items count. A single item has none, so it counts once.
+  int64_t gaps(const Grams& g) const { return g.length == 1 ? 1 : skips + 1; }
 };
 
 // ONNX says that weights belong to n-grams; runtimes give them to elements of the result. Where
@@ -80,6 +86,11 @@ Vectoriser read(Node& n) {
     if (length >= v.shortest && length <= v.longest && !g.items.empty()) v.grams.push_back(std::move(g));
   }
   n.require(next == places.size(), "its attribute `ngram_indexes` is too long");
+  int64_t comparisons = 0;
+  for (const Grams& g : v.grams) comparisons += g.length * v.gaps(g);
+  if (comparisons > kMostComparisons)
+    n.unsupported(cat("n-grams of so many lengths with ", v.skips, " skips are not supported"),
+                  "lower max_gram_length or max_skip_count");
   v.weights = weights_of(n, places, v.size);
   return v;
 }
@@ -116,8 +127,7 @@ Results vectorise(Node& n) {
   std::vector<Expr> all;  // (rows, n-grams)
   std::vector<int64_t> places;
   for (const Grams& g : v.grams) {
-    // A single item has no gaps, so that it counts once.
-    for (int64_t step = 1; step <= (g.length == 1 ? 1 : v.skips + 1); ++step) {
+    for (int64_t step = 1; step <= v.gaps(g); ++step) {
       all.push_back(counts(n, x, g, step));
       places.insert(places.end(), g.places.begin(), g.places.end());
     }

@@ -84,7 +84,7 @@ Normalised normalise(Node& n, Expr x, const std::vector<int64_t>& axes, double e
 
 // The dtype in which statistics are computed at least, and given.
 DType stash_dtype(Node& n) {
-  const auto dtype = data::dtype_of_onnx(static_cast<int32_t>(n.integer("stash_type", 1)));
+  const auto dtype = data::dtype_of_onnx(n.integer("stash_type", 1));
   n.require(dtype && dtype->is_float(), "its attribute `stash_type` names no float");
   return *dtype;
 }

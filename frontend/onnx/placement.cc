@@ -95,8 +95,8 @@ Blocks read_blocks(Node& n) {
   b.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(axes));
   b.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(axes), pads.end());
   for (size_t a = 0; a < axes; ++a)
-    n.require(b.image[a] >= 1 && b.block[a] >= 1 && b.block[a] < (1 << 26),
-              "its image or its blocks are empty");
+    n.require(b.image[a] >= 1 && b.image[a] < (1 << 26) && b.block[a] >= 1 && b.block[a] < (1 << 26),
+              "its image or its blocks are empty or too large");
   return b;
 }
 

@@ -44,6 +44,9 @@ TEST(Col2Im, PutsBlocksIntoImages) {
   expect_type(columns(10, 5), "Tensor[(n, 2, 5, 5), float32]");
   expect_refused(columns(10, 4), ImportFailure::kBadModel, "its input has 4 blocks, and its image has 5");
   expect_refused(columns(9, 5), ImportFailure::kBadModel, "another number of elements than its columns");
+  TestModel large = columns(10, 5);  // its padded extent would overflow
+  large.graph->mutable_initializer(0)->set_int64_data(0, INT64_MAX);
+  expect_refused(large, ImportFailure::kBadModel, "its image or its blocks are empty or too large");
 }
 
 TEST(TensorScatter, WritesIntoACache) {
@@ -91,6 +94,22 @@ TEST(TfIdfVectorizer, CountsPairs) {
   TestModel mode = grams();
   mode.last->mutable_attribute(0)->set_s("BM25");
   expect_refused(mode, ImportFailure::kBadModel, "its attribute `mode` must be TF, IDF or TFIDF");
+}
+
+// A model of 17 kB would become 10^6 nodes.
+TEST(TfIdfVectorizer, RefusesManyLengthsWithManySkips) {
+  TestModel m(9);
+  m.input("x", {9999}, kInt32Code).node("TfIdfVectorizer", {"x"}, {"y"}).attr("mode", "TF").output("y");
+  m.attr("min_gram_length", 1).attr("max_gram_length", 64).attr("max_skip_count", 64);
+  std::vector<int64_t> counts, indexes, pool;
+  for (int64_t length = 1; length <= 64; ++length) {
+    counts.push_back(static_cast<int64_t>(pool.size()));
+    indexes.push_back(length - 1);
+    pool.insert(pool.end(), static_cast<size_t>(length), length);
+  }
+  m.attr("ngram_counts", counts).attr("ngram_indexes", indexes).attr("pool_int64s", pool);
+  expect_refused(m, ImportFailure::kUnsupported,
+                 "n-grams of so many lengths with 64 skips are not supported");
 }
 
 TEST(TfIdfVectorizer, RefusesWeightsInAnotherOrder) {

@@ -156,14 +156,15 @@ Found concat_from_sequence(Node& n) {
   Operand& s = sequence(n, 0);
   const int64_t given = n.integer("axis");
   const bool stacks = n.integer("new_axis", 0) != 0;
-  const Type type = element_type(n, s);
+  std::vector<Expr> parts;  // of a known length: they need no type in common
+  for (Operand e : s.elements ? *s.elements : Operands()) parts.push_back(n.importer().materialise(e));
+  const Type type = !s.elements ? element_type(n, s) : parts.empty() ? nullptr : parts[0]->type;
   if (!type) n.invalid("it concatenates the elements of an empty sequence");
   const size_t rank = type->as<TensorType>()->rank() + (stacks ? 1 : 0);
   const auto axis = static_cast<int64_t>(n.axis(given, rank));
   const auto part = [&](Expr e) { return stacks ? n.expand_dims(e, axis) : e; };
   if (s.elements) {
-    std::vector<Expr> parts;
-    for (Operand e : *s.elements) parts.push_back(part(n.importer().materialise(e)));
+    for (Expr& e : parts) e = part(e);
     return one(value(n.concatenate(parts, axis)));
   }
   // Neighbours are joined, then what came of them: each has any extent along the axis.
@@ -205,13 +206,14 @@ Operands pieces(Node& n, Expr x, size_t axis, const std::vector<int64_t>& sizes,
 
 Expr integer(Node& n, int64_t v) { return n.builder().constant(Tensor::scalar_int(kInt64, v)); }
 
-// The elements from `begin` to `end` along an axis.
+// The elements from `begin` to `end` along an axis. Traps where there are none.
 Expr between(Node& n, Expr x, size_t axis, Expr begin, Expr end) {
   const Expr where = n.call(kArange, {begin, end, integer(n, 1)}, {{"dtype", kInt64}});
-  return n.call(kTake, {x, where}, {{"axis", static_cast<int64_t>(axis)}});
+  return n.call(kTake, {x, where}, {{"axis", static_cast<int64_t>(axis)}, {"mode", "fast"}});
 }
 
-// As many pieces of one size as the run finds along an axis; the last one may be smaller.
+// As many pieces of one size as the run finds along an axis; the last one may be smaller. A
+// negative size traps as 0 does.
 Expr pieces_of_run(Node& n, Expr x, size_t axis, Expr size, bool keeps) {
   Builder& b = n.builder();
   const auto along = static_cast<int64_t>(axis);
@@ -220,7 +222,9 @@ Expr pieces_of_run(Node& n, Expr x, size_t axis, Expr size, bool keeps) {
   const Expr extent =
       n.call(kTake, {n.call(kShapeOf, {x}, {{"dtype", kInt64}}), integer(n, along)}, {{"axis", int64_t{0}}});
   const Expr rounded = single ? extent : n.call(kSubtract, {n.call(kAdd, {extent, size}), integer(n, 1)});
-  const Expr count = single ? extent : n.call(kFloorDivide, {rounded, size});
+  const Expr count =
+      single ? extent
+             : n.call(kFloorDivide, {rounded, known ? size : n.call(kMaximum, {size, integer(n, 0)})});
   const Var* i = b.var("i", n.context().scalar_type(kInt64));
   Expr piece = nullptr;
   if (single) {
@@ -235,7 +239,8 @@ Expr pieces_of_run(Node& n, Expr x, size_t axis, Expr size, bool keeps) {
   return n.importer().library_call("sequence_tabulate", {make, count}, list_of(n, piece->type));
 }
 
-// Pieces of sizes that only a run knows. Traps if they do not add up to the extent.
+// Pieces of sizes that only a run knows. Traps for negative ones, and for another sum
+// than the extent.
 Operands pieces_of_sizes(Node& n, Expr x, size_t axis, Dim extent) {
   const std::vector<Dim> count = dims_of(n.input(1));
   if (!count[0].is_const() || !extent.is_const())
@@ -243,15 +248,17 @@ Operands pieces_of_sizes(Node& n, Expr x, size_t axis, Dim extent) {
                   "fix the dynamic axes with --input-shapes");
   n.require(count[0].value() <= static_cast<int64_t>(kMostElements), "it has too many sizes");
   spend(n, static_cast<size_t>(count[0].value()));
-  const Expr sizes = n.cast(n.input(1), kInt64);
+  const Expr given = n.cast(n.input(1), kInt64), sizes = n.call(kMaximum, {given, integer(n, 0)});
   std::vector<Expr> ends{integer(n, 0)};
   for (int64_t k = 0; k < count[0].value(); ++k)
     ends.push_back(
         n.call(kAdd, {ends.back(), n.call(kTake, {sizes, integer(n, k)}, {{"axis", int64_t{0}}})}));
-  // All places up to the last end are as many as the axis has: the reshape says so or traps.
-  const Expr all = n.call(kArange, {integer(n, 0), ends.back(), integer(n, 1)}, {{"dtype", kInt64}});
+  // The reshape traps if the sizes do not add up to the extent, the take if one is negative.
+  const Expr sum = n.call(kSum, {given}, {{"axis", std::vector<int64_t>{0}}});
+  const Expr all = n.call(kArange, {n.call(kSubtract, {ends.back(), sum}), ends.back(), integer(n, 1)},
+                          {{"dtype", kInt64}});
   const Expr places = n.call(kReshape, {all}, {{"newshape", std::vector<int64_t>{extent.value()}}});
-  const Expr whole = n.call(kTake, {x, places}, {{"axis", static_cast<int64_t>(axis)}});
+  const Expr whole = n.call(kTake, {x, places}, {{"axis", static_cast<int64_t>(axis)}, {"mode", "fast"}});
   Operands out;
   for (size_t k = 0; k + 1 < ends.size(); ++k)
     out.push_back(value(between(n, whole, axis, ends[k], ends[k + 1])));
@@ -277,12 +284,10 @@ Found split_to_sequence(Node& n) {
       n.require(s >= 0 && s <= INT64_MAX - sum, "its sizes are out of range");
       sum += s;
     }
-    if (extent.is_const()) {
-      n.require(sum == extent.value(), "its sizes do not add up to the extent of the axis");
-    } else {
+    if (!extent.is_const())
       n.unsupported("its sizes must add up to an extent that is not known",
                     "fix the dynamic axis with --input-shapes");
-    }
+    n.require(sum == extent.value(), "its sizes do not add up to the extent of the axis");
   } else {
     const int64_t each = n.has(1) ? n.constant_int(1, "size") : 1;
     n.require(each > 0, "its size must be positive");

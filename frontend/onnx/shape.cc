@@ -245,7 +245,7 @@ Results eye_like(Node& n) {
   const auto [row, column] = positions(n, t.dims[0], t.dims[1]);
   DType dtype = t.dtype;
   if (n.attribute("dtype")) {
-    const std::optional<DType> asked = data::dtype_of_onnx(static_cast<int32_t>(n.integer("dtype", 0)));
+    const std::optional<DType> asked = data::dtype_of_onnx(n.integer("dtype", 0));
     if (!asked) n.unsupported("its dtype is not supported");
     dtype = *asked;
   }

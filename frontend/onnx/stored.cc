@@ -75,10 +75,9 @@ unsigned Element::narrow_bits() const {
 }
 
 Element element_of(Node& n, int64_t code) {
-  const auto number = static_cast<int32_t>(std::clamp<int64_t>(code, INT32_MIN, INT32_MAX));
-  if (const Storage* storage = data::storage_of_onnx(number)) return {storage->carrier, storage};
-  if (const std::optional<DType> dtype = data::dtype_of_onnx(number)) return {*dtype, nullptr};
-  n.unsupported(cat("elements of type ", data::onnx_dtype_name(number), " are not supported"));
+  if (const Storage* storage = data::storage_of_onnx(code)) return {storage->carrier, storage};
+  if (const std::optional<DType> dtype = data::dtype_of_onnx(code)) return {*dtype, nullptr};
+  n.unsupported(cat("elements of type ", data::onnx_dtype_name(code), " are not supported"));
 }
 
 Element element_at(Node& n, size_t i) { return {type_of(n.carrier(i)).dtype, n.storage(i)}; }

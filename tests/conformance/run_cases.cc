@@ -135,12 +135,14 @@ void run_setting(const Setting& setting, std::span<const Loaded> cases) {
   print({{"setting", setting.text}, {"seconds", watch.seconds()}});
 }
 
-// "jit:2" or "interp". Nothing if there is no such engine.
+// "jit:2" or "interp". Nothing if there is no such engine or level.
 std::optional<Setting> setting_of(const std::string& text) {
   const size_t colon = text.find(':');
   Setting out{text, driver::find_engine(text.substr(0, colon))};
   if (!out.engine) return std::nullopt;
-  if (colon != std::string::npos) out.level = text[colon + 1] - '0';
+  if (colon == std::string::npos) return out;
+  if (text.size() != colon + 2 || text[colon + 1] < '0' || text[colon + 1] > '3') return std::nullopt;
+  out.level = text[colon + 1] - '0';
   return out;
 }
 
@@ -156,7 +158,7 @@ int run(std::span<const std::string> words) {
     const size_t end = std::min(words[0].find(',', begin), words[0].size());
     const std::optional<Setting> setting = setting_of(words[0].substr(begin, end - begin));
     if (!setting) {
-      std::fprintf(stderr, "run_cases: no engine in `%s`\n", words[0].c_str());
+      std::fprintf(stderr, "run_cases: no engine or level in `%s`\n", words[0].c_str());
       return 2;
     }
     settings.push_back(*setting);

@@ -70,6 +70,26 @@ TEST(Sequences, OfKnownLength) {
             (std::vector<Numbers>{{1, 1, 2, 3, 2, 3}, {3}, {1}, {1, 2, 3}, {2, 3}}));
 }
 
+// Only a run knows the sizes. One that is negative must not take elements twice, or none.
+TEST(Sequences, SizesThatAreNegativeTrap) {
+  TestModel one(17);
+  one.input("x", {4}).input("size", {}, ::onnx::TensorProto::INT64);
+  one.node("SplitToSequence", {"x", "size"}, {"s"}).node("SequenceLength", {"s"}, {"n"}).output("n");
+  const Value x(vector({1, 2, 3, 4}));
+  const auto size = [](int64_t v) { return Value(Tensor::scalar_int(kInt64, v)); };
+  EXPECT_EQ(run(one, {x, size(3)})[0].get_int(0), 2);
+  EXPECT_THROW(run(one, {x, size(0)}), Trap);
+  EXPECT_THROW(run(one, {x, size(-2)}), Trap);
+
+  TestModel several(17);
+  several.input("x", {4}).input("sizes", {3}, ::onnx::TensorProto::INT64).ints("last", {2}, true);
+  several.node("SplitToSequence", {"x", "sizes"}, {"s"}).attr("axis", 0);
+  several.node("SequenceAt", {"s", "last"}, {"y"}).output("y");
+  EXPECT_EQ(run(several, {x, Value(vector({1, 0, 3}, kInt64))})[0].doubles(), (Numbers{2, 3, 4}));
+  for (const Numbers& sizes : {Numbers{3, -1, 2}, Numbers{-1, 3, 2}})
+    EXPECT_THROW(run(several, {x, Value(vector(sizes, kInt64))}), Trap);
+}
+
 TEST(Sequences, ListsOfInputs) {
   TestModel m(17);
   frontend::sequence_input(m, "s", std::vector<TestDim>{"n"});
