@@ -163,19 +163,23 @@ Results write_cache(Node& n) {
   n.require(!room.is_const() || !steps.is_const() || steps.value() <= room.value(),
             "its update has more steps than its cache");
   const auto along = static_cast<int64_t>(axis);
-  if (!n.has(2)) {
+  if (!n.has(2) && room.is_const() && steps.is_const()) {
     const Expr rest = n.call(kStridedSlice, {cache},
                              {{"begin", std::vector<Dim>{steps}},
                               {"end", std::vector<Dim>{room}},
                               {"axes", std::vector<int64_t>{along}}});
-    return {n.reshape(n.concatenate({update, rest}, along), dims_of(cache))};
+    return {n.concatenate({update, rest}, along)};
   }
-  n.require(n.rank(2) == 1, "its write_indices must have one number for each element of the batch");
+  n.require(!n.has(2) || n.rank(2) == 1,
+            "its write_indices must have one number for each element of the batch");
   if (steps == Dim(0)) return {cache};
   // Which step of the update each place takes: place - first, where that is one of its steps.
   const Expr place = n.call(kIota, std::span<const Expr>(),
                             {{"shape", std::vector<Dim>{room}}, {"axis", int64_t{0}}, {"dtype", kInt64}});
-  Expr step = n.call(kSubtract, {place, n.expand_dims(n.cast(n.input(2), kInt64), 1)});  // (batch, room)
+  const Expr first = n.has(2) ? n.cast(n.input(2), kInt64)
+                              : n.call(kZeros, std::span<const Expr>(),
+                                       {{"shape", std::vector<Dim>{c.dims[0]}}, {"dtype", kInt64}});
+  Expr step = n.call(kSubtract, {place, n.expand_dims(first, 1)});  // (batch, room)
   if (mode == "circular") step = n.call(kFloorMod, {step, extent_of(n, cache, axis)});
   const Expr zero = n.builder().constant(Tensor::scalar_int(kInt64, 0));
   Expr written = n.call(
@@ -188,7 +192,7 @@ Results write_cache(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"CenterCropPad", 18, center_crop_pad, "a shape of the data"},
+    {"CenterCropPad", 18, center_crop_pad},
     {"Col2Im", 18, columns_to_image, "shapes that are no constants"},
     {"TensorScatter", 24, write_cache},
 };

@@ -92,7 +92,7 @@ TEST(Sequences, BranchesOfOneLengthAreJoinedByElement) {
     const auto branch = [](const std::string& from, int count) {
       ::onnx::GraphProto g;
       ::onnx::NodeProto& n = *g.add_node();
-      n.set_op_type("SequenceConstruct");
+      n.set_op_type(count == 0 ? "SequenceEmpty" : "SequenceConstruct");
       for (int k = 0; k < count; ++k) n.add_input(from);
       n.add_output("s");
       g.add_output()->set_name("s");

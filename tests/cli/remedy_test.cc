@@ -13,16 +13,15 @@ using frontend::TestModel;
 
 class Remedy : public Cli {
  protected:
-  // An extent of the result follows from the extent of an axis, which is open.
+  // Weights of a resized axis follow from its extent, which is open.
   void write_model(const std::string& name) const {
-    const TestModel model = TestModel()
+    const TestModel model = TestModel(18)
                                 .input("ids of the words", {"batch", "length", 4})
-                                .floats("w", {1, 8, 4}, 0.5f)
-                                .floats("r", {1, 8, 2}, 0.5f)
-                                .node("Transpose", {"ids of the words"}, {"t"})
-                                .attr("perm", std::vector<int64_t>{1, 0, 2})
-                                .node("LSTM", {"t", "w", "r"}, {"y"})
-                                .attr("hidden_size", 2)
+                                .floats("scales", {1}, 0.5f)
+                                .node("Resize", {"ids of the words", "", "scales"}, {"y"})
+                                .attr("mode", "linear")
+                                .attr("antialias", 1)
+                                .attr("axes", std::vector<int64_t>{1})
                                 .output("y");
     write(name, model.proto.SerializeAsString());
   }
