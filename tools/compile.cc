@@ -399,7 +399,8 @@ bool takes_extents(Options& o, Session& s) {
   constexpr std::string_view kFrom = "from:";
   if (o.extents.empty()) return true;
   if (!o.extents.starts_with(kFrom) || o.extents.size() == kFrom.size())
-    return s.fail(kUsage, cat("--extents ", o.extents, ": expected from:DIR, with a folder or file of inputs"));
+    return s.fail(kUsage,
+                  cat("--extents ", o.extents, ": expected from:DIR, with a folder or file of inputs"));
   if (!o.model.examples.empty())
     return s.fail(kUsage, "--inputs takes the extents of its files in any case: leave --extents out");
   o.model.examples = o.extents.substr(kFrom.size());
@@ -451,9 +452,10 @@ void add_compile(Command app, Session& session) {
       .shows_default();
   sub.option("-i,--inputs", &o->model.examples,
              "examples of the inputs: what the model leaves open has their extents");
-  sub.option("--extents", &o->extents,
-             "from:DIR: where the model is refused because of an open axis, and only then, it is compiled for "
-             "the extents of the inputs in DIR, and the artifact refuses others")
+  sub.option(
+         "--extents", &o->extents,
+         "from:DIR: where the model is refused because of an open axis, and only then, it is compiled for "
+         "the extents of the inputs in DIR, and the artifact refuses others")
       .kind("from:DIR");
   sub.option("--passes", &o->passes, "a pipeline in the place of the level's").kind("PASSES");
   sub.option(

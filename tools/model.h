@@ -43,8 +43,8 @@ void add_known_input_options(Command sub, ModelOptions& options);
 
 // What the options say, read. Reports to standard error and sets the exit code where that fails.
 std::optional<driver::LoadOptions> load_options(const ModelOptions& options, Session& session);
-// The model with the extents of the tensors in options.examples, if there are some and unless it can
-// keep what it leaves open.
+// The model with the extents of the tensors in options.examples, if there are some and unless it
+// can keep what it leaves open.
 Result<driver::Model> load_specialised(const ModelOptions& options, Session& session);
 // Reports to standard error and sets the exit code where it fails.
 Result<driver::Model> load_model(const ModelOptions& options, Session& session);
