@@ -365,6 +365,19 @@ TEST_P(Warnings, ThereAreNoneInAListing) {
   }
 }
 
+// Ten thousand operators that fusion may put into one kernel, half of them choices.
+TEST_P(Warnings, ThereAreNoneInTenThousandOperators) {
+  constexpr int kChoices = 5000;
+  std::string program = "def @main(%x: Tensor[(8), float32]) {\n  let %v0 = %x;\n";
+  for (int i = 0; i < kChoices; ++i)
+    program += cat("  let %v", i + 1, " = where(less(%x, ", i, "f), exp(%v", i, "), sqrt(%x));\n");
+  program += cat("  %v", kChoices, "\n}\n");
+  const Folder folder(program);
+  const Finished done = folder.compile({GetParam(), "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+                                        "-fPIC", "-fno-exceptions", "-fno-rtti", "-msse2", "-O0", "-c"});
+  EXPECT_EQ(done.exit_code, 0) << done.output << done.problem;
+}
+
 INSTANTIATE_TEST_SUITE_P(Compilers, Warnings, testing::Values("g++", "clang++-19", "clang++-14"),
                          [](const auto& test) {
                            std::string name;

@@ -20,6 +20,7 @@ const char* operation(ExprKind kind) {
     case ExprKind::kFloorMod: return "floor_mod";
     case ExprKind::kMin: return "least";
     case ExprKind::kMax: return "greatest";
+    case ExprKind::kBroadcast: return "broadcast_of";
     default: return nullptr;
   }
 }

@@ -26,6 +26,7 @@ TEST_F(ExtentTexts, AreExpressions) {
   // What is shared stands there twice.
   EXPECT_EQ(text(floor_mod(kernel::min(n_, m_), kernel::min(n_, m_) + 1)),
             "floor_mod(least(m, n), sum_of(least(m, n), 1))");
+  EXPECT_EQ(text(kernel::broadcast(n_, m_ * 2)), "broadcast_of(n, product_of(m, 2))");
 }
 
 TEST_F(ExtentTexts, OfManySharedPartsNameThem) {

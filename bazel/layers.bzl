@@ -32,6 +32,8 @@ LAYERS = {
     "graph_runtime": (["passes", "kernel/llvm"], "runs a memory plan in this process"),
     "jit": (["passes", "kernel/llvm"], "the interpreter's machine, with operators and kernels compiled: the whole language"),
     "frontend/onnx": (["op", "frontend/data"], "ONNX models to modules"),
+    "exporter/onnx": (["passes", "frontend/data"], "modules to ONNX models"),
+    "exporter/dot": (["op"], "small functions to Graphviz text"),
     "vta/isa": (["base"], "the instructions of the accelerator VTA: parameters, table of fields, bits, text"),
     "vta/sim": (["vta/isa", "target"], "what a VTA computes and how long it takes: functional simulator, its oracle, cycle model"),
     "vta": (["runtime", "vta/sim"], "a VTA as its host sees it: the driver interface, the simulator behind it, the same as C functions"),

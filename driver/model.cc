@@ -1,5 +1,6 @@
 #include "driver/model.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <unordered_map>
@@ -7,6 +8,7 @@
 #include "analysis/port_names.h"
 #include "base/cat.h"
 #include "base/nearest.h"
+#include "driver/composite_inputs.h"
 #include "driver/libraries.h"
 #include "interp/machine.h"
 #include "passes/map_types.h"
@@ -132,6 +134,18 @@ Result<Model> specialise(const Model& model, std::span<const Value> args, Diagno
 
 frontend::data::NamedTensors name_outputs(const Model& model, const Value& result) {
   frontend::data::NamedTensors out;
+  // A list has as many tensors as the run gave it, so its type does not count them.
+  const Type type = model.module.function(model.function) ? model.entry().body->type : nullptr;
+  const auto* tuple = type ? type->as<TupleType>() : nullptr;
+  const std::span<const Type> fields =
+      tuple ? std::span<const Type>(tuple->fields.begin(), tuple->fields.size())
+            : std::span<const Type>(&type, type ? 1 : 0);
+  if (std::any_of(fields.begin(), fields.end(), is_composite)) {
+    const std::vector<std::string> names = analysis::output_names(model.entry(), fields.size());
+    for (size_t i = 0; i < fields.size(); ++i)
+      name_tensors(names[i], tuple ? result.fields()[i] : result, out);
+    return out;
+  }
   const std::vector<Tensor> tensors = passes::tensors_of(result);
   for (size_t i = 0; i < tensors.size(); ++i) {
     const bool named = i < model.output_names.size();

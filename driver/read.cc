@@ -1,4 +1,5 @@
 // Reading models by their form.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -83,10 +84,33 @@ Result<Reading> read_graph(const std::string& path, const LoadOptions& load, Dia
 
 // --- ONNX ----------------------------------------------------------------------------------------
 
+// The same where inputs are sequences: of each as many elements as the examples have, with their
+// shapes (driver/composite_inputs.h).
+std::optional<KnownInputs> lengths_of_examples(const frontend::Interface& interface,
+                                               const std::string& examples, KnownInputs known) {
+  Diagnostics ignored;
+  const Result<frontend::data::NamedTensors> read =
+      frontend::data::read_tensors(examples, frontend::data::Role::kInput, {}, ignored);
+  if (!read) return std::nullopt;
+  for (const frontend::data::NamedTensor& t : *read) {
+    const bool meant =
+        std::any_of(interface.inputs.begin(), interface.inputs.end(), [&](const frontend::Port& p) {
+          return t.name == p.name || (!p.composite.empty() && t.name.starts_with(p.name + "."));
+        });
+    if (!meant || known.values.contains(t.name) || known.shapes.contains(t.name)) continue;
+    std::vector<frontend::InputDim>& dims = known.shapes[t.name];
+    for (const int64_t extent : t.value.shape()) dims.push_back({extent, {}});
+  }
+  return known;
+}
+
 // What is known, with the extents of examples for those that the model leaves open; nothing if the
 // examples do not fit.
 std::optional<KnownInputs> extents_of_examples(const frontend::Interface& interface,
                                                const std::string& examples, KnownInputs known) {
+  if (std::any_of(interface.inputs.begin(), interface.inputs.end(),
+                  [](const frontend::Port& p) { return !p.composite.empty(); }))
+    return lengths_of_examples(interface, examples, std::move(known));
   std::vector<std::string> names;
   for (const frontend::Port& p : interface.inputs) {
     if (!known.values.contains(p.name)) names.push_back(p.name);

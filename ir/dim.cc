@@ -129,6 +129,12 @@ Dim max(Dim a, Dim b) {
   return symbolic(a, b, [](kernel::Expr x, kernel::Expr y) { return kernel::max(x, y); });
 }
 
+Dim broadcast(Dim a, Dim b) {
+  if (any_unknown(a, b)) return neither(a, b);
+  if (both_const(a, b)) return a == Dim(1) ? b : a;
+  return symbolic(a, b, [](kernel::Expr x, kernel::Expr y) { return kernel::broadcast(x, y); });
+}
+
 Dim product(std::span<const Dim> dims) {
   // A product that does not fit is still 0 with a 0 behind it.
   if (std::find(dims.begin(), dims.end(), Dim(0)) != dims.end()) return Dim(0);

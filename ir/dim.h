@@ -80,6 +80,8 @@ Dim ceil_div(Dim a, Dim b);
 Dim exact_quotient(Dim whole, Dim factor);
 Dim min(Dim a, Dim b);
 Dim max(Dim a, Dim b);
+// The extent of two that are equal, or one of which is 1.
+Dim broadcast(Dim a, Dim b);
 Dim product(std::span<const Dim> dims);  // 1 of none; 0 if any is
 
 // The product of the dims that are positive constants; 2^62 if it is more. For

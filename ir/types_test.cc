@@ -75,6 +75,47 @@ TEST(Dim, SymbolicArithmeticIsCanonical) {
   EXPECT_EQ(show(Dim::unknown()), "?");
 }
 
+TEST(Dim, OfTwoThatBroadcast) {
+  Context c;
+  const Dim n = c.shape_variable("n"), m = c.shape_variable("m"), k = c.shape_variable("k");
+  EXPECT_EQ(show(broadcast(n, m)), "broadcast(m, n)");
+  EXPECT_EQ(broadcast(n, m), broadcast(m, n));
+  EXPECT_EQ(broadcast(broadcast(n, m), k), broadcast(n, broadcast(m, k)));
+  EXPECT_EQ(show(broadcast(broadcast(n, m), k)), "broadcast(broadcast(k, m), n)");
+  EXPECT_EQ(broadcast(broadcast(n, m), broadcast(m, k)), broadcast(broadcast(n, m), k));
+  EXPECT_EQ(broadcast(n, n), n);
+  EXPECT_EQ(broadcast(n, Dim(1)), n);
+  EXPECT_EQ(broadcast(Dim(1), Dim(1)), Dim(1));
+  // What is never 1 is the extent, whatever the other one is.
+  for (Dim d : {Dim(8), Dim(0), n + Dim(2), n * m + Dim(3)}) EXPECT_EQ(broadcast(broadcast(m, k), d), d);
+  EXPECT_EQ(broadcast(Dim(8), n + Dim(2)), Dim(8));
+  // It may be 1, and so may n * 2 + 1; the sum of both may not.
+  EXPECT_EQ(show(broadcast(n * Dim(2) + Dim(1), m)), "broadcast(m, 2*n + 1)");
+  EXPECT_EQ(prove_equal(broadcast(n, m), n), kernel::Proof::kUnknown);
+  EXPECT_EQ(prove_equal(broadcast(n, m) + Dim(1), broadcast(m, n)), kernel::Proof::kRefuted);
+  EXPECT_EQ(broadcast(n, m) - broadcast(m, n), Dim(0));
+  EXPECT_TRUE(broadcast(n, Dim::unknown()).is_unknown());
+  EXPECT_TRUE(broadcast(n, Dim(INT64_MAX) + Dim(1)).is_too_large());
+}
+
+TEST(Dim, OfTwoThatBroadcastHasTheValueThatIsNot1) {
+  Context c;
+  const Dim n = c.shape_variable("n"), m = c.shape_variable("m"), k = c.shape_variable("k");
+  const kernel::Expr e = broadcast(broadcast(n, m), k).symbolic();
+  const auto at = [&](int64_t x, int64_t y, int64_t z) {
+    return kernel::evaluate(e, {{n.symbolic().get(), x}, {m.symbolic().get(), y}, {k.symbolic().get(), z}});
+  };
+  EXPECT_EQ(at(1, 1, 1), 1);
+  EXPECT_EQ(at(5, 1, 1), 5);
+  EXPECT_EQ(at(1, 5, 1), 5);
+  EXPECT_EQ(at(1, 1, 5), 5);
+  EXPECT_EQ(at(5, 1, 5), 5);
+  EXPECT_EQ(at(1, 0, 1), 0);
+  EXPECT_EQ(kernel::evaluate(e, {{n.symbolic().get(), 5}}), std::nullopt);
+  EXPECT_EQ(substitute(e, {{m.symbolic().get(), c.pool().integer(1)}}), broadcast(n, k).symbolic());
+  EXPECT_TRUE(substitute(e, {{m.symbolic().get(), c.pool().integer(4)}}).is_int(4));
+}
+
 TEST(Dim, ExactQuotient) {
   Context c;
   const Dim n = c.shape_variable("n"), m = c.shape_variable("m");

@@ -160,6 +160,7 @@ Interval Bounds::compute(Expr e, Known& known) const {
     }
     case ExprKind::kMin: return least(arg(0), arg(1));
     case ExprKind::kMax: return greatest(arg(0), arg(1));
+    case ExprKind::kBroadcast: return either(arg(0), arg(1));
     case ExprKind::kSelect: return either(arg(1), arg(2));
     case ExprKind::kCast: {
       if (e->args[0]->dtype.is_float()) return range_of(e->dtype);

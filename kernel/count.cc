@@ -61,6 +61,7 @@ bool counts(ExprKind kind) {
     case ExprKind::kTruncMod:
     case ExprKind::kMin:
     case ExprKind::kMax:
+    case ExprKind::kBroadcast:
     case ExprKind::kBitAnd:
     case ExprKind::kBitOr:
     case ExprKind::kBitXor:

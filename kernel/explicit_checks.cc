@@ -101,7 +101,7 @@ class Checks {
   // Of what proofs rely on: comparisons, and what keeps an index in a range.
   std::vector<Check> of_operands(const ExprNode* n, const Known& known) {
     std::vector<Check> out;
-    const bool relied_on = (n->kind >= ExprKind::kFloorDiv && n->kind <= ExprKind::kMax) ||
+    const bool relied_on = (n->kind >= ExprKind::kFloorDiv && n->kind <= ExprKind::kBroadcast) ||
                            (n->kind >= ExprKind::kEqual && n->kind <= ExprKind::kLessEqual);
     for (const ExprNode* a : n->args) {
       const bool is_sum = a->dtype == kInt64 && (a->kind == ExprKind::kAdd || a->kind == ExprKind::kMul);

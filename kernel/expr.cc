@@ -74,6 +74,7 @@ std::optional<int64_t> fold(ExprKind kind, int64_t a, int64_t b) {
     case ExprKind::kTruncMod: return divides ? std::optional(a % b) : std::nullopt;
     case ExprKind::kMin: return std::min(a, b);
     case ExprKind::kMax: return std::max(a, b);
+    case ExprKind::kBroadcast: return a == 1 ? b : a;
     case ExprKind::kBitAnd: return a & b;
     case ExprKind::kBitOr: return a | b;
     case ExprKind::kBitXor: return a ^ b;
@@ -106,7 +107,8 @@ bool is_non_negative(const ExprNode& n) {
     case ExprKind::kVar: return n.shape_variable;
     case ExprKind::kAdd:
     case ExprKind::kMul:
-    case ExprKind::kMin: return std::all_of(n.args.begin(), n.args.end(), is_one);
+    case ExprKind::kMin:
+    case ExprKind::kBroadcast: return std::all_of(n.args.begin(), n.args.end(), is_one);
     case ExprKind::kMax: return std::any_of(n.args.begin(), n.args.end(), is_one);
     case ExprKind::kFloorDiv: return n.args[0]->non_negative && divides();
     case ExprKind::kFloorMod: return divides();
@@ -223,6 +225,7 @@ Expr ExprPool::make(ExprKind kind, DType dtype, std::vector<Expr> args) {
   if (index && kind == ExprKind::kAdd) return polynomial::add(*this, args);
   if (index && kind == ExprKind::kSub) return polynomial::add(*this, {args[0], args[1] * -1});
   if (index && kind == ExprKind::kMul) return polynomial::multiply(*this, args);
+  if (kind == ExprKind::kBroadcast) return polynomial::broadcast(*this, args[0], args[1]);
 
   if (nodes.size() == 2) {
     const ExprNode *a = nodes[0], *b = nodes[1];
@@ -309,6 +312,10 @@ Expr trunc_div(Expr a, Expr b) { return binary(ExprKind::kTruncDiv, a, b); }
 Expr trunc_mod(Expr a, Expr b) { return binary(ExprKind::kTruncMod, a, b); }
 Expr min(Expr a, Expr b) { return binary(ExprKind::kMin, a, b); }
 Expr max(Expr a, Expr b) { return binary(ExprKind::kMax, a, b); }
+Expr broadcast(Expr a, Expr b) {
+  CHECK(a->dtype == kInt64, "only extents broadcast");
+  return binary(ExprKind::kBroadcast, a, b);
+}
 Expr bit_and(Expr a, Expr b) { return binary(ExprKind::kBitAnd, a, b); }
 Expr bit_or(Expr a, Expr b) { return binary(ExprKind::kBitOr, a, b); }
 Expr bit_xor(Expr a, Expr b) { return binary(ExprKind::kBitXor, a, b); }

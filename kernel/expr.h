@@ -37,6 +37,9 @@ enum class ExprKind : uint8_t {
   kTruncMod,
   kMin,  // floating point: NaN if either is NaN
   kMax,
+  // The extent of two that broadcast: the one that is not 1. On int64 only. It is canonical because
+  // the extents are taken to agree, which a check says elsewhere (op/relation.h).
+  kBroadcast,
   // Bits of integers; shifts by at least the width are undefined here, the operator checks.
   kBitAnd,
   kBitOr,
@@ -195,6 +198,7 @@ Expr trunc_div(Expr a, Expr b);
 Expr trunc_mod(Expr a, Expr b);
 Expr min(Expr a, Expr b);
 Expr max(Expr a, Expr b);
+Expr broadcast(Expr a, Expr b);  // of two extents that are equal, or one of which is 1
 Expr bit_and(Expr a, Expr b);
 Expr bit_or(Expr a, Expr b);
 Expr bit_xor(Expr a, Expr b);

@@ -183,6 +183,29 @@ Expr multiply(ExprPool& pool, const std::vector<Expr>& args) {
   return build(pool, std::move(product));
 }
 
+Expr broadcast(ExprPool& pool, Expr a, Expr b) {
+  std::vector<const ExprNode*> parts, pending{a.get(), b.get()};
+  while (!pending.empty()) {
+    const ExprNode* n = pending.back();
+    pending.pop_back();
+    if (n->kind == ExprKind::kBroadcast) {
+      pending.insert(pending.end(), n->args.begin(), n->args.end());
+    } else if (!Expr(n).is_int(1)) {
+      parts.push_back(n);
+    }
+  }
+  if (parts.empty()) return pool.integer(1);
+  std::sort(parts.begin(), parts.end(), atom_less);
+  parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+  for (const ExprNode* n : parts) {
+    if (!n->has_data && never_zero(Expr(n) - 1)) return n;
+  }
+  const ExprNode* out = parts[0];
+  for (size_t i = 1; i < parts.size(); ++i)
+    out = pool.as_is(ExprKind::kBroadcast, kInt64, {out, parts[i]}).get();
+  return out;
+}
+
 // Moving whole multiples out of a division is exact only if the sum does not wrap, which holds for
 // indices and dims but not for data.
 Expr simplify_binary(ExprPool& pool, ExprKind kind, Expr a, Expr b) {

@@ -13,6 +13,10 @@ namespace relay::kernel::polynomial {
 Expr add(ExprPool& pool, const std::vector<Expr>& args);
 Expr multiply(ExprPool& pool, const std::vector<Expr>& args);
 
+// The extent of two that broadcast. Operands of operands stand in one chain `((a, b), c)`, in
+// canonical order, each once and without 1. An operand that is never 1 is the extent alone.
+Expr broadcast(ExprPool& pool, Expr a, Expr b);
+
 // A simpler equal of `a kind b` for division, remainder, min, max and comparisons, or null.
 Expr simplify_binary(ExprPool& pool, ExprKind kind, Expr a, Expr b);
 

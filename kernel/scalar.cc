@@ -105,6 +105,7 @@ int64_t binary(ExprKind kind, DType d, int64_t a, int64_t b) {
     case ExprKind::kTruncMod: return divide(kind, d, a, b);
     case ExprKind::kMin: return less(b, a) ? b : a;
     case ExprKind::kMax: return less(a, b) ? b : a;
+    case ExprKind::kBroadcast: return a == 1 ? b : a;
     case ExprKind::kBitAnd: return a & b;
     case ExprKind::kBitOr: return a | b;
     case ExprKind::kBitXor: return wrap(d, a ^ b);

@@ -89,6 +89,7 @@ class Shower {
       case ExprKind::kTruncMod: return call("trunc_mod", n);
       case ExprKind::kMin: return call("min", n);
       case ExprKind::kMax: return call("max", n);
+      case ExprKind::kBroadcast: return call("broadcast", n);
       case ExprKind::kBitAnd: return call("bit_and", n);
       case ExprKind::kBitOr: return call("bit_or", n);
       case ExprKind::kBitXor: return call("bit_xor", n);

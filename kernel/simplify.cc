@@ -68,6 +68,7 @@ class Simplifier {
       case ExprKind::kMax:
         if (bounds_.proves_less_equal(a, b)) return b;
         return bounds_.proves_less_equal(b, a) ? a : e;
+      case ExprKind::kBroadcast: return broadcast_of(e, a, b);
       case ExprKind::kLess:
         if (bounds_.proves_less(a, b)) return boolean(e, true);
         return bounds_.proves_less_equal(b, a) ? boolean(e, false) : e;
@@ -82,6 +83,13 @@ class Simplifier {
         return bounds_.proves_not_equal(a, b) ? boolean(e, true) : e;
       default: return e;
     }
+  }
+
+  // An operand of one that is surely not 1, or the other one of an operand that is.
+  Expr broadcast_of(Expr e, Expr a, Expr b) {
+    const Expr one = e->pool->integer(1);
+    if (bounds_.proves_equal(a, one) || bounds_.proves_not_equal(b, one)) return b;
+    return bounds_.proves_equal(b, one) || bounds_.proves_not_equal(a, one) ? a : e;
   }
 
   // a // b and a % b, where a = q*b + r with r in [0, b), or where a and b share a factor.

@@ -26,6 +26,8 @@ TEST_F(Simplify, Table) {
   const Expr i = pool_.variable("i"), j = pool_.variable("j"), k = pool_.variable("k"),
              u = pool_.variable("u");
   const Expr n = pool_.shape_variable("n"), a = pool_.variable("a"), one = pool_.variable("one");
+  const Expr six = pool_.variable("six");
+  bounds_.set(six, {6, 6});
   bounds_.bind(i, index(16));
   bounds_.bind(j, index(8));
   bounds_.bind(k, index(3));
@@ -84,6 +86,10 @@ TEST_F(Simplify, Table) {
       {logical_and(less(i, index(16)), less(i, index(4))), "i < 4"},
       // A variable with one value.
       {i * 2 + one, "2*i"},
+      // Extents that broadcast.
+      {broadcast(n, one + 1), "n"},  // `one` is 0
+      {broadcast(n, six), "6"},
+      {broadcast(n, k), "broadcast(n, k)"},
       // Nothing is known about u.
       {floor_div(u, 8), "u // 8"},
       {less(u, index(8)), "u < 8"},
@@ -111,6 +117,7 @@ TEST_F(Simplify, BoundsOfExpressions) {
   EXPECT_EQ(bounds_.of(n + 1), (Interval{1, {}}));
   EXPECT_EQ(bounds_.of(min(n, index(8))), (Interval{0, 8}));
   EXPECT_EQ(bounds_.of(n * INT64_MAX + i), (Interval{-3, {}}));
+  EXPECT_EQ(bounds_.of(broadcast(floor_mod(i, 4), floor_mod(n, 9))), (Interval{0, 8}));
 }
 
 TEST_F(Simplify, AnExtentThatIsAMinimumBoundsByBoth) {

@@ -127,10 +127,9 @@ std::vector<Dim> Relation::broadcast(std::span<const Dim> a, std::span<const Dim
            arg_a, "not-broadcastable");
     } else {
       // Either may turn out to be 1, so that even extents which can never be equal may fit. If
-      // they fit, the result is a constant other than 1 where there is one, and max(x, y) except
-      // that 0 wins over 1.
+      // they fit, the result is a constant other than 1 where there is one.
       checks_.push_back({x, y, arg_b, DimCheck::Fit::kBroadcast});
-      result = x.is_const() ? x : y.is_const() ? y : max(x, y) * min(min(x, y), Dim(1));
+      result = x.is_const() ? x : y.is_const() ? y : relay::broadcast(x, y);
     }
   }
   return out;

@@ -82,6 +82,9 @@ TEST_F(RelationTest, BroadcastOfTwoVariables) {
   const auto at = [&](int64_t x, int64_t y) {
     return kernel::evaluate(both.symbolic(), {{n.symbolic().get(), x}, {m.symbolic().get(), y}});
   };
+  EXPECT_EQ(show(both), "broadcast(m, n)");
+  ASSERT_EQ(r.checks().size(), 1u);
+  EXPECT_EQ(r.checks()[0].fit, DimCheck::Fit::kBroadcast);
   EXPECT_EQ(at(1, 5), 5);
   EXPECT_EQ(at(5, 1), 5);
   EXPECT_EQ(at(5, 5), 5);

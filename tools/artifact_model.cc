@@ -189,6 +189,11 @@ void describe_artifact(const std::string& path, Session& session,
     with_description(*artifact, path, session, report);
 }
 
+InputOptions of_artifact(InputOptions inputs) {
+  inputs.chooses_extents = false;
+  return inputs;
+}
+
 bool fits_artifact(Command sub, const std::string& path, Session& session) {
   constexpr const char* kCompiled = "it was decided when the model was compiled: `relay compile ";
   constexpr const char* kInside =

@@ -31,6 +31,9 @@ void describe_artifact(const std::string& path, Session& session,
 // The type of an input or output of a description: "Tensor[(n, 4), float32]".
 std::string type_of_port(const nlohmann::ordered_json& port);
 
+// The inputs of an artifact: it does not say which extents fit each other, so nobody chooses any.
+InputOptions of_artifact(InputOptions inputs);
+
 // Reports the first option given to the command that means nothing for an artifact, with a remedy.
 bool fits_artifact(Command sub, const std::string& path, Session& session);
 

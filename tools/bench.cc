@@ -141,7 +141,7 @@ void bench_artifact(const Options& o, unsigned threads, Session& s) {
   const Result<ArtifactModel> artifact = open_artifact(o.model, threads, s);
   const double opened = since(begin);
   if (!artifact) return;
-  const Result<std::vector<Value>> args = make_inputs(artifact->model, o.inputs, s);
+  const Result<std::vector<Value>> args = make_inputs(artifact->model, of_artifact(o.inputs), s);
   if (!args) return;
   const int compiled_for = artifact->description.value("threads", 1);
   const int used = threads        ? static_cast<int>(threads)

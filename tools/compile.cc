@@ -30,6 +30,7 @@
 #include "tools/stages.h"
 #include "tools/targets.h"
 #include "tools/vta_layers.h"
+#include "tools/ways_out.h"
 
 namespace relay::tools {
 namespace {
@@ -335,6 +336,7 @@ std::vector<std::string> compile_and_write(const Product& product, const driver:
 }
 
 void run(const Options& o, Session& s) {
+  if (is_way_out(o)) return write_way_out(o, s);
   const std::vector<target::Target> targets = targets_of(o.targets);
   if (o.emit == "vta" || o.emit == "vta-stream") return compile_to_layers(o, targets, s);
   const auto is_gpu = [](const target::Target& t) { return t.gpu.has_value(); };
@@ -392,6 +394,20 @@ void run(const Options& o, Session& s) {
     s.say(cat(name, " must be there when it is loaded: beside it, or where the system looks\n"));
 }
 
+// --extents: examples for what is refused with open axes. A graph never has any.
+bool takes_extents(Options& o, Session& s) {
+  constexpr std::string_view kFrom = "from:";
+  if (o.extents.empty()) return true;
+  if (!o.extents.starts_with(kFrom) || o.extents.size() == kFrom.size())
+    return s.fail(kUsage,
+                  cat("--extents ", o.extents, ": expected from:DIR, with a folder or file of inputs"));
+  if (!o.model.examples.empty())
+    return s.fail(kUsage, "--inputs takes the extents of its files in any case: leave --extents out");
+  o.model.examples = o.extents.substr(kFrom.size());
+  o.model.keeps_open = o.emit != "graph";
+  return true;
+}
+
 }  // namespace
 
 void add_compile(Command app, Session& session) {
@@ -410,11 +426,12 @@ void add_compile(Command app, Session& session) {
          "exe: a program that reads and writes .npy files; header: what stands beside a "
          "library; cpp, cuda: the generated source as one text; that of cpp compiles by itself, with the "
          "weights beside it; graph: the folder -o with graph.json and graph.params; vta: the instructions of "
-         "layers on a VTA; vta-stream: the folder -o with files of them for another simulator. "
+         "layers on a VTA; vta-stream: the folder -o with files of them for another simulator; onnx: an ONNX "
+         "model for viewers and other runtimes; dot: a picture of a small model for Graphviz. "
          "Without -o, "
          "texts are printed")
-      .check(one_of(
-          "form", {"so", "python", "package", "exe", "header", "cpp", "cuda", "graph", "vta", "vta-stream"}))
+      .check(one_of("form", {"so", "python", "package", "exe", "header", "cpp", "cuda", "graph", "vta",
+                             "vta-stream", "onnx", "dot"}))
       .shows_default();
   sub.option(
          "--target", &o->targets,
@@ -435,6 +452,11 @@ void add_compile(Command app, Session& session) {
       .shows_default();
   sub.option("-i,--inputs", &o->model.examples,
              "examples of the inputs: what the model leaves open has their extents");
+  sub.option(
+         "--extents", &o->extents,
+         "from:DIR: where the model is refused because of an open axis, and only then, it is compiled for "
+         "the extents of the inputs in DIR, and the artifact refuses others")
+      .kind("from:DIR");
   sub.option("--passes", &o->passes, "a pipeline in the place of the level's").kind("PASSES");
   sub.option(
          "--bounds", &o->bounds,
@@ -454,7 +476,9 @@ void add_compile(Command app, Session& session) {
   sub.flag("--weights-file", &o->weights_file, "put the weights into a .safetensors beside the library");
   sub.flag("--time", &o->time,
            "print how long each pass and each stage took, and its share, and why a program is no plan");
-  sub.action([o, &session] { run(*o, session); });
+  sub.action([o, &session] {
+    if (takes_extents(*o, session)) run(*o, session);
+  });
 }
 
 }  // namespace relay::tools

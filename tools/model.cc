@@ -11,11 +11,13 @@
 #include "driver/input_values.h"
 #include "frontend/data/safetensors.h"
 #include "op/operators.h"
+#include "tools/chosen_extents.h"
 #include "tools/input_shape_text.h"
 #include "tools/options/options.h"
 #include "tools/options/values.h"
 #include "tools/remedy.h"
 #include "tools/targets.h"
+#include "typecheck/check.h"
 
 namespace relay::tools {
 namespace {
@@ -147,18 +149,21 @@ std::optional<driver::LoadOptions> load_options(const ModelOptions& o, Session& 
 
 namespace {
 
+// Is an ONNX model read, and does it type-check, when this is known of its inputs?
+bool reads(const ModelOptions& options, driver::LoadOptions load, const driver::KnownInputs& tried) {
+  load.known = tried;
+  load.into = Module();
+  load.on_refusal = {};
+  Diagnostics ignored;
+  const Result<driver::Reading> read = driver::read(options.path, load, ignored);
+  return read && typecheck::check(read->module, ignored);
+}
+
 // The command with which an ONNX model is read that was refused for want of what is
 // known of its inputs.
 void suggest_known_inputs(const ModelOptions& options, const driver::LoadOptions& load,
                           const frontend::Interface& interface, Session& session) {
-  const auto lifts = [&](const driver::KnownInputs& tried) {
-    driver::LoadOptions with = load;
-    with.known = tried;
-    with.into = Module();
-    with.on_refusal = {};
-    Diagnostics ignored;
-    return driver::read(options.path, with, ignored).ok();
-  };
+  const auto lifts = [&](const driver::KnownInputs& tried) { return reads(options, load, tried); };
   if (const auto remedy = find_remedy(interface.inputs, load.known, lifts))
     session.remedy(
         "the model is read when this is known of its inputs, with your numbers in the place of these:",
@@ -174,6 +179,16 @@ Result<Loaded> loaded_by(const ModelOptions& options, Session& session, const Lo
   known->on_refusal = [&](const frontend::Interface& i) { refused = i; };
   Diagnostics diagnostics;
   Result<Loaded> out = load(*known, diagnostics);
+  if (refused && options.chooses_extents && diagnostics.fault() == Fault::kUnsupported) {
+    const auto lifts = [&](const driver::KnownInputs& tried) { return reads(options, *known, tried); };
+    if (const auto chosen = choose_known(refused->inputs, known->known, lifts, session)) {
+      known->known = *chosen;
+      known->into = Module();
+      refused.reset();
+      diagnostics = {};
+      out = load(*known, diagnostics);
+    }
+  }
   session.fail(diagnostics, known->into.context().sources());
   if (!refused) return out;
   if (options.on_refusal) options.on_refusal(*refused);

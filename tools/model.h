@@ -29,6 +29,8 @@ struct ModelOptions {
   bool runs = false;                   // its external kernels need their functions
   std::vector<std::string> libraries;  // that have them
   std::string examples = {};           // tensors of --inputs: their extents are those of the inputs
+  bool keeps_open = false;             // the extents of examples are for a model that is refused without
+  bool chooses_extents = false;        // small ones, for a model that is refused without
   // Is told what an ONNX model that is refused says of itself.
   std::function<void(const frontend::Interface&)> on_refusal = {};
 };
@@ -41,7 +43,8 @@ void add_known_input_options(Command sub, ModelOptions& options);
 
 // What the options say, read. Reports to standard error and sets the exit code where that fails.
 std::optional<driver::LoadOptions> load_options(const ModelOptions& options, Session& session);
-// The model with the extents of the tensors in options.examples, if there are some.
+// The model with the extents of the tensors in options.examples, if there are some and unless it
+// can keep what it leaves open.
 Result<driver::Model> load_specialised(const ModelOptions& options, Session& session);
 // Reports to standard error and sets the exit code where it fails.
 Result<driver::Model> load_model(const ModelOptions& options, Session& session);
@@ -60,13 +63,14 @@ std::string save_module(const std::string& path, const std::string& head, const 
 struct InputOptions {
   std::string inputs;           // x.npz, a folder of .npy, test_data_set_0/, ...
   std::string fill = "random";  // random, zeros, ones, range, seed:N
+  bool chooses_extents = true;  // of inputs that are made up, where nobody gave any
 };
 // The options of a model that is to run on these inputs.
 ModelOptions with_examples(ModelOptions model, const InputOptions& inputs);
 void add_input_options(Command sub, InputOptions& options);
 
-// Arguments for the model's parameters, from the file or filled. Shape variables must be fixed by
-// the files' shapes or by --input-shapes.
+// Arguments for the model's parameters, from the file or filled. Extents that no file and no option
+// gives are chosen, which is said.
 Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOptions& options,
                                        Session& session);
 

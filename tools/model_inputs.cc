@@ -5,10 +5,12 @@
 #include "analysis/port_names.h"
 #include "base/cat.h"
 #include "base/failure.h"
+#include "driver/composite_inputs.h"
 #include "frontend/data/inputs.h"
 #include "interp/machine.h"
 #include "passes/map_types.h"
 #include "passes/reference.h"
+#include "tools/chosen_extents.h"
 #include "tools/model.h"
 #include "tools/options/values.h"
 #include "tools/remedy.h"
@@ -41,6 +43,89 @@ void fill(Tensor& t, const std::string& how, uint64_t& state) {
   }
 }
 
+// The names of the tensors that the model's inputs are made of. How many a list has, the file says.
+Result<std::vector<std::string>> names_in(const driver::Model& model, const std::string& file,
+                                          Diagnostics& diagnostics) {
+  const Fn& fn = model.entry();
+  if (std::none_of(fn.params.begin(), fn.params.end(),
+                   [](const Var* p) { return driver::is_composite(p->type); }))
+    return model.all_inputs;
+  const Result<frontend::data::NamedTensors> found =
+      frontend::data::read_tensors(file, frontend::data::Role::kInput, {}, diagnostics);
+  if (!found) return kReported;
+  std::vector<std::string> held, out;
+  for (const frontend::data::NamedTensor& t : *found) held.push_back(t.name);
+  for (const std::string& name : model.all_inputs) {
+    const auto at = std::find(model.input_names.begin(), model.input_names.end(), name);
+    if (at == model.input_names.end()) {  // fixed
+      out.push_back(name);
+      continue;
+    }
+    const Type type = fn.params[static_cast<size_t>(at - model.input_names.begin())]->type;
+    for (std::string& n : driver::tensor_names(name, type, held)) out.push_back(std::move(n));
+  }
+  return out;
+}
+
+// The shapes of made-up inputs; nothing if there are none, which is reported.
+std::optional<std::vector<Shape>> shapes_of(const driver::Model& model, const InputOptions& options,
+                                            Session& session) {
+  std::vector<Shape> out;
+  for (size_t i = 0; i < model.entry().params.size(); ++i) {
+    const auto& tensor = *model.entry().params[i]->type->as<TensorType>();
+    if (const auto shape = tensor.static_shape()) {
+      out.push_back(*shape);
+      continue;
+    }
+    if (options.chooses_extents) return choose_shapes(model, session);
+    session.fail(kUsage, cat("input `", model.input_names[i], "` has type ", show(&tensor),
+                             ": give its extents with --input-shapes, or --inputs"));
+    suggest_shapes(model, session);
+    return std::nullopt;
+  }
+  return out;
+}
+
+// What the file or folder holds for the inputs.
+Result<std::vector<Value>> given_inputs(const driver::Model& model, const std::string& file,
+                                        Session& session) {
+  const Fn& fn = model.entry();
+  std::vector<Value> args;
+  Diagnostics diagnostics;
+  const Result<std::vector<std::string>> names = names_in(model, file, diagnostics);
+  Result<frontend::data::NamedTensors> read =
+      names ? frontend::data::read_named(file, *names, frontend::data::Role::kInput, {}, diagnostics,
+                                         model.fixed)
+            : Result<frontend::data::NamedTensors>(kReported);
+  if (!read) {
+    session.fail(diagnostics, model.module.context().sources(), kUsage);
+    return kReported;
+  }
+  std::erase_if(*read, [&](const frontend::data::NamedTensor& t) {
+    return std::any_of(model.fixed.begin(), model.fixed.end(),
+                       [&](const auto& f) { return f.name == t.name; });
+  });
+  std::unordered_map<const kernel::ExprNode*, int64_t> variables;
+  std::span<const frontend::data::NamedTensor> tensors(*read);
+  for (size_t i = 0; i < fn.params.size(); ++i) {
+    const Type type = fn.params[i]->type;
+    Result<Value> value =
+        driver::composite_value(model.module, model.input_names[i], type, tensors, diagnostics);
+    if (!value) {
+      session.fail(diagnostics, model.module.context().sources(), kUsage);
+      return kReported;
+    }
+    args.push_back(std::move(*value));
+    try {
+      interp::check_shapes(std::span(&args.back(), 1), std::span(&type, 1), variables, Span::none());
+    } catch (const Trap& trap) {
+      session.fail(kUsage, cat("input `", model.input_names[i], "`: ", trap.what()));
+      return kReported;
+    }
+  }
+  return args;
+}
+
 }  // namespace
 
 void suggest_shapes(const driver::Model& model, const Session& session) {
@@ -54,38 +139,14 @@ Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOp
                                        Session& session) {
   const Fn& fn = model.entry();
   for (size_t i = 0; i < fn.params.size(); ++i) {
-    if (fn.params[i]->type->as<TensorType>()) continue;
+    if (fn.params[i]->type->as<TensorType>() || driver::is_composite(fn.params[i]->type)) continue;
     session.fail(kUsage, cat("input `", model.input_names[i], "` of @", model.function, " has type ",
                              show(fn.params[i]->type),
-                             ": only tensors can be given; call it from a function that takes tensors"));
+                             ": only tensors, lists and optional values of them can be given; call it from a "
+                             "function that takes tensors"));
     return kReported;
   }
-  std::vector<Value> args;
-  if (!options.inputs.empty()) {
-    Diagnostics diagnostics;
-    Result<frontend::data::NamedTensors> read = frontend::data::read_named(
-        options.inputs, model.all_inputs, frontend::data::Role::kInput, {}, diagnostics, model.fixed);
-    if (!read) {
-      session.fail(diagnostics, model.module.context().sources(), kUsage);
-      return kReported;
-    }
-    std::erase_if(*read, [&](const frontend::data::NamedTensor& t) {
-      return std::any_of(model.fixed.begin(), model.fixed.end(),
-                         [&](const auto& f) { return f.name == t.name; });
-    });
-    std::unordered_map<const kernel::ExprNode*, int64_t> variables;
-    for (size_t i = 0; i < read->size(); ++i) {
-      args.push_back(Value((*read)[i].value));
-      try {
-        const Type type = fn.params[i]->type;
-        interp::check_shapes(std::span(&args.back(), 1), std::span(&type, 1), variables, Span::none());
-      } catch (const Trap& trap) {
-        session.fail(kUsage, cat("input `", model.input_names[i], "`: ", trap.what()));
-        return kReported;
-      }
-    }
-    return args;
-  }
+  if (!options.inputs.empty()) return given_inputs(model, options.inputs, session);
   uint64_t state = 0;
   std::string how = options.fill;
   if (how.starts_with("seed:")) {
@@ -102,15 +163,17 @@ Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOp
     return kReported;
   }
   for (size_t i = 0; i < fn.params.size(); ++i) {
-    const auto& tensor = *fn.params[i]->type->as<TensorType>();
-    const auto shape = tensor.static_shape();
-    if (!shape) {
-      session.fail(kUsage, cat("input `", model.input_names[i], "` has type ", show(&tensor),
-                               ": give its extents with --input-shapes, or --inputs"));
-      suggest_shapes(model, session);
-      return kReported;
-    }
-    Tensor t(tensor.dtype, *shape);
+    if (!driver::is_composite(fn.params[i]->type)) continue;
+    session.fail(kUsage,
+                 cat("input `", model.input_names[i], "` has type ", show(fn.params[i]->type),
+                     ": give its elements with --inputs, as `", model.input_names[i], ".0` and so on"));
+    return kReported;
+  }
+  const std::optional<std::vector<Shape>> shapes = shapes_of(model, options, session);
+  if (!shapes) return kReported;
+  std::vector<Value> args;
+  for (size_t i = 0; i < fn.params.size(); ++i) {
+    Tensor t(fn.params[i]->type->as<TensorType>()->dtype, (*shapes)[i]);
     fill(t, how, state);
     args.push_back(Value(t));
   }
@@ -127,12 +190,13 @@ Result<driver::Model> specialise(const driver::Model& model, const std::vector<V
 
 ModelOptions with_examples(ModelOptions model, const InputOptions& inputs) {
   model.examples = inputs.inputs;
+  model.chooses_extents = inputs.inputs.empty();
   return model;
 }
 
 Result<driver::Model> load_specialised(const ModelOptions& options, Session& session) {
   Result<driver::Model> model = load_model(options, session);
-  if (!model || options.examples.empty()) return model;
+  if (!model || options.examples.empty() || options.keeps_open) return model;
   const Result<std::vector<Value>> args = make_inputs(*model, {.inputs = options.examples}, session);
   return args ? specialise(*model, *args, session) : kReported;
 }

@@ -100,6 +100,22 @@ void list(const Session& s) {
     s.print(fmt::format("{:<28} {}\n", op->name, first_line(op->doc)));
 }
 
+// Name, versions of the operator set, and what is refused.
+void list_onnx(const Session& s) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const frontend::ImportableOperator& op : frontend::importable_operators()) {
+    if (s.json) {
+      all.push_back({{"name", op.name}, {"since", op.since}, {"until", op.until}, {"refuses", op.refuses}});
+      continue;
+    }
+    const bool is_one = op.until == 0 || op.since == op.until;
+    const std::string versions = is_one ? cat(op.since) : cat(op.since, " to ", op.until);
+    s.print(op.refuses.empty() ? fmt::format("{:<28} {}\n", op.name, versions)
+                               : fmt::format("{:<28} {:<8}  refused: {}\n", op.name, versions, op.refuses));
+  }
+  if (s.json) s.print_json(all);
+}
+
 }  // namespace
 
 void add_ops(Command app, Session& session) {
@@ -114,7 +130,7 @@ void add_ops(Command app, Session& session) {
   sub.flag("--onnx", &o->onnx, "list the ONNX operators that can be imported");
   sub.action([o, &session] {
     if (o->onnx) {
-      for (const std::string& name : frontend::importable_operators()) session.print(name + "\n");
+      list_onnx(session);
     } else if (o->markdown) {
       session.print(op::markdown(example_of));
     } else if (!o->name.empty()) {

@@ -33,9 +33,9 @@ struct Options {
 
 void list_passes(const Session& s) {
   for (const passes::Pass* p : passes::all_passes()) {
-    s.print(fmt::format("{:<20} {}\n", p->name, p->doc));
+    s.print(fmt::format("{:<32} {}\n", p->name, p->doc));
     for (const passes::Parameter& q : p->parameters) {
-      s.print(fmt::format("{:<20}   {{{}={}}} {}\n", "", q.name, q.default_value, q.doc));
+      s.print(fmt::format("{:<32}   {{{}={}}} {}\n", "", q.name, q.default_value, q.doc));
     }
   }
 }
@@ -95,6 +95,7 @@ bool spares_inputs(const Options& o, const driver::Model& model, const passes::P
 void run(const Options& o, Session& s) {
   ModelOptions options = with_examples(o.model, o.inputs);
   options.runs = o.verify == "semantics";
+  options.chooses_extents &= options.runs;
   Result<driver::Model> model = load_model(options, s);
   if (!model) return;
   if (model->function != "main") {

@@ -55,6 +55,8 @@ std::string no_library(const std::string& path) {
       {".h", "--emit header writes the header"},
       {".relay", "`relay opt` and `relay import` write texts"},
       {".json", "--emit graph writes a graph"},
+      {".onnx", "--emit onnx writes an ONNX model"},
+      {".dot", "--emit dot writes a picture for Graphviz"},
   };
   const std::filesystem::path p(path);
   const auto other = kOthers.find(p.extension().string());

@@ -19,6 +19,7 @@ struct CompileRequest {
   ModelOptions model;
   std::vector<std::string> targets = {"native"};
   std::vector<std::string> bounds, link;
+  std::string extents;  // "from:DIR"
   std::string output, emit = "so", licence, passes, package_name, package_version;
   int opt_level = 2, threads = 1;
   bool weights_file = false, time = false;

@@ -261,7 +261,7 @@ void run(const Options& o, Session& s) {
 void run_artifact(const Options& o, unsigned threads, Session& s) {
   const Result<ArtifactModel> artifact = open_artifact(o.model, threads, s);
   if (!artifact || !spares_inputs(o, artifact->model, s)) return;
-  const Result<std::vector<Value>> args = make_inputs(artifact->model, o.inputs, s);
+  const Result<std::vector<Value>> args = make_inputs(artifact->model, of_artifact(o.inputs), s);
   if (!args) return;
   report(
       o, artifact->model, artifact->prepared.run(*args), nullptr,

@@ -34,6 +34,9 @@ int64_t product_of(int64_t a, int64_t b, More... more) {
 [[maybe_unused]] inline int64_t greatest(int64_t a, int64_t b) {
   return a == kNoExtent || b == kNoExtent ? kNoExtent : a < b ? b : a;
 }
+[[maybe_unused]] inline int64_t broadcast_of(int64_t a, int64_t b) {
+  return a == kNoExtent || b == kNoExtent ? kNoExtent : a == 1 ? b : a;
+}
 
 // Lays the slots of a workspace one after the other.
 class Layout {

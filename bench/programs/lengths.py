@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from harness import compiling, noise, options, timing
+from harness import compiling, noise, options, progress, timing
 from relay_so import Model
 
 from . import peer
@@ -65,6 +65,7 @@ def choice(program: str) -> str:
 
 def compiled(relay: Path, model: Path, function: str) -> Path:
     """The artifact of one function."""
+    progress.say(f"bench: compiling @{function}")
     made = compiling.compile_model(relay, model, model.with_name(f"{function}.so"), 1, [], function)
     if made.artifact is None:
         raise ValueError(made.reason)
@@ -93,12 +94,19 @@ def cases() -> Iterator[tuple[int, int, int]]:
     yield BATCHES[-1], LONGEST, 0
 
 
+def cost(case: tuple[int, int, int]) -> float:
+    """About how long a case takes, beside another: products with weights, and attention."""
+    batch, tokens, before = case
+    return batch * tokens * (12 * WIDTH + tokens + before)
+
+
 def every_length(model: Model, weights: Arrays, rng: np.random.Generator) -> None:
     """Holds what the artifact gives against PyTorch."""
     theirs = peer.transformer_step({key: torch.from_numpy(value) for key, value in weights.items()})
     context = model.context()
-    worst, count = 0.0, 0
-    for batch, tokens, before in cases():
+    worst, every = 0.0, list(cases())
+    line = progress.Progress("bench", sum(map(cost, every)))
+    for count, (batch, tokens, before) in enumerate(every, 1):
         inputs = arguments(rng, batch, tokens, before)
         with torch.inference_mode():
             scores, kept = theirs(torch.from_numpy(inputs[0]), [torch.from_numpy(x) for x in inputs[1:]])
@@ -108,11 +116,10 @@ def every_length(model: Model, weights: Arrays, rng: np.random.Generator) -> Non
             worst = max(worst, difference)
             if not difference <= LARGEST_DIFFERENCE:
                 raise ValueError(f"batch {batch}, {tokens} tokens after {before}: results differ by {difference:.1e}")
-        count += 1
-        if sys.stderr.isatty() and count % 50 == 0:
-            print(f"\r{count} runs", end="", file=sys.stderr, flush=True)
+        line.step(cost((batch, tokens, before)), f"{count} of {len(every)} runs")
+    line.end()
     print(
-        f"one artifact, {count} runs: lengths 1 to {LONGEST} with and without a cache, batches 1 to {BATCHES[-1]}; "
+        f"one artifact, {len(every)} runs: lengths 1 to {LONGEST} with and without a cache, batches 1 to {BATCHES[-1]}; "
         f"largest difference to PyTorch {worst:.1e}",
         flush=True,
     )

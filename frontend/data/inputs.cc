@@ -11,6 +11,7 @@
 #include "base/cat.h"
 #include "base/file.h"
 #include "frontend/data/input_file.h"
+#include "frontend/data/name_places.h"
 #include "frontend/data/npy.h"
 #include "frontend/data/npz.h"
 #include "frontend/data/onnx_tensor.h"
@@ -247,40 +248,43 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
   Result<std::vector<Found>> found = read_any(path, role, limits, diagnostics);
   if (!found) return kReported;
 
-  std::map<std::string_view, size_t> wanted;
-  std::map<std::string, size_t> wanted_files;
-  for (size_t i = 0; i < names.size(); ++i) {
-    wanted.emplace(names[i], i);
-    wanted_files.emplace(file_name_of(names[i]), i);
-  }
+  const NamePlaces places(names);
   NamedTensors out(names.size());
   std::map<size_t, const Tensor*> known;
-  for (const NamedTensor& t : fixed) known.emplace(wanted.at(t.name), &t.value);
+  for (const NamedTensor& t : fixed) known.emplace(places.find(t.name).value(), &t.value);
   std::vector<size_t> open;  // the places that the file must fill
   for (size_t i = 0; i < names.size(); ++i) {
     if (!known.contains(i)) open.push_back(i);
   }
+  const std::string_view what = role == Role::kInput ? "input" : "output";
+  bool complete = true;
   std::vector<const Found*> unknown;
+  std::map<size_t, const Found*> taken;
   for (Found& f : *found) {
     std::optional<size_t> place;
     if (f.number) {
       if (*f.number < names.size()) place = *f.number;
     } else if (f.tensor.name.empty() && found->size() == 1 && open.size() == 1) {
       place = open[0];
-    } else if (const auto it = wanted.find(f.tensor.name); it != wanted.end()) {
-      place = it->second;
-    } else if (const auto file = wanted_files.find(f.tensor.name); file != wanted_files.end()) {
-      place = file->second;
+    } else {
+      place = places.find(f.tensor.name);
     }
     if (!place) {
       unknown.push_back(&f);
-    } else {
-      out[*place] = {names[*place], f.tensor.value};
+      continue;
     }
+    const auto [first, fresh] = taken.emplace(*place, &f);
+    if (!fresh && !f.number) {
+      diagnostics
+          .error(Span::none(), "tensor-unknown",
+                 cat("`", path, "` holds `", first->second->tensor.name, "` and `", f.tensor.name,
+                     "`, both for the ", what, " `", names[*place], "`"))
+          .note("remove one of them");
+      complete = false;
+    }
+    out[*place] = {names[*place], f.tensor.value};
   }
 
-  const std::string_view what = role == Role::kInput ? "input" : "output";
-  bool complete = true;
   for (const auto& [i, value] : known) {
     if (out[i].value.defined() && !identical(out[i].value, *value)) {
       constexpr int64_t kMostShown = 8;
@@ -313,6 +317,9 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
       if (!out[i].value.defined() && alike(names[i], f->tensor.name)) meant.push_back(names[i]);
     }
     for (std::string_view name : meant) d.note(cat("is it meant for `", name, "`?"));
+    if (const auto several = places.with_underscores(f->tensor.name); several.size() > 1)
+      d.note(cat("name the files ",
+                 join(several, ", ", [&](size_t i) { return cat("`", file_name_of(names[i]), ".npy`"); })));
     // One tensor stands for one name: of several guesses all but one are missing, and
     // nobody knows which.
     if (meant.size() == 1) guesses.insert(meant.front());

@@ -35,7 +35,8 @@ Result<Tensor> read_tensor(const std::string& path, std::string_view name, const
 // Does the path end like that of a file of tensors?
 bool is_tensor_file(std::string_view path);
 
-// The tensors called `names`, in that order. A single unnamed tensor belongs to a single name, and
+// The tensors called `names`, in that order. A file of a folder may have _ for each / and : of the
+// name, if that stands for one name only. A single unnamed tensor belongs to a single name, and
 // the K-th file of a test data set to the K-th name. Missing and unknown names are reported, all of
 // them, with those that look alike. Those in `fixed` have their values already: the file may leave
 // them out, and what it says of them must be the same, or it is reported ("input-value-conflict").

@@ -46,6 +46,41 @@ TEST_F(Inputs, EveryFormOfSeveralTensors) {
   EXPECT_TRUE(std::filesystem::exists(path("in/a%2Fb:0.npy")));
 }
 
+TEST_F(Inputs, UnderscoresStandForSlashesAndColons) {
+  const std::vector<std::string> names{"x", "a/b:0"};
+  for (const char* file : {"a_b_0", "a_b:0", "a%2Fb_0", "a%2Fb:0"}) {
+    const std::string folder = path(cat("in ", file));
+    write(folder, {{"x", two_[0].value}, {file, two_[1].value}});
+    // As it is: write_tensors would escape the percent sign.
+    std::filesystem::rename(cat(folder, "/", file_name_of(file), ".npy"), cat(folder, "/", file, ".npy"));
+    Diagnostics d;
+    const Result<NamedTensors> back = read_named(folder, names, Role::kInput, {}, d);
+    if (std::string_view(file) == "a%2Fb_0") {
+      EXPECT_FALSE(back.ok());  // one way or the other
+      continue;
+    }
+    ASSERT_TRUE(back.ok()) << file << d.render({});
+    EXPECT_TRUE(identical((*back)[1].value, two_[1].value)) << file;
+  }
+}
+
+TEST_F(Inputs, UnderscoresThatStandForTwoNamesAreRefused) {
+  const Tensor one = Tensor::scalar(kFloat32, 1);
+  write(path("in"), {{"a_b", one}});
+  const std::string said = refusal(path("in"), {"a/b", "a:b"});
+  for (const char* part : {"holds `a_b`, which is no input [tensor-unknown]", "is it meant for `a/b`?",
+                           "is it meant for `a:b`?", "name the files `a%2Fb.npy`, `a:b.npy`"})
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+  // One that has this very name takes it.
+  EXPECT_NE(refusal(path("in"), {"a/b", "a_b"}).find("no tensor for the input `a/b`"), std::string::npos);
+  write(path("both"), {{"a_b", one}, {"a/b", one}});
+  EXPECT_NE(refusal(path("both"), {"a/b"}).find("holds `a%2Fb` and `a_b`, both for the input `a/b`"),
+            std::string::npos);
+  Diagnostics d;
+  const std::vector<std::string> names{"a/b", "a_b"};
+  EXPECT_TRUE(read_named(path("both"), names, Role::kInput, {}, d).ok()) << d.render({});
+}
+
 TEST_F(Inputs, OneTensorWithoutAName) {
   write(path("x.npy"), {{"anything", Tensor::scalar(kFloat32, 3)}});
   Diagnostics d;

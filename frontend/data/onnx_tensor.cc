@@ -13,6 +13,7 @@
 #include "base/cat.h"
 #include "frontend/data/elements.h"
 #include "frontend/data/input_file.h"
+#include "frontend/data/storage.h"
 
 namespace relay::frontend::data {
 namespace {
@@ -42,23 +43,46 @@ constexpr DataType kDataTypes[] = {
     {15, "COMPLEX128", {}},
     {16, "BFLOAT16", kBFloat16},
     {17, "FLOAT8E4M3FN", kFloat8E4M3},
-    {18, "FLOAT8E4M3FNUZ", {}},
     {19, "FLOAT8E5M2", kFloat8E5M2},
-    {20, "FLOAT8E5M2FNUZ", {}},
     {21, "UINT4", kUInt4},
     {22, "INT4", kInt4},
 };
 
-// The bytes that the elements take in raw_data and in files: 4-bit integers come in pairs.
-uint64_t stored_bytes(int64_t count, DType dtype) {
-  const auto n = static_cast<uint64_t>(count);
-  return dtype.bits == 4 ? n / 2 + n % 2 : n * dtype.bytes();
+// How elements of a dtype lie in a proto.
+struct Layout {
+  DType dtype;    // of the tensor that is made of them
+  unsigned bits;  // below 8, elements are packed from the lowest bit of each byte on
+
+  bool packed() const { return bits < 8; }
+  // The bytes that the elements take in raw_data and in files.
+  uint64_t bytes(int64_t count) const {
+    const auto n = static_cast<uint64_t>(count);
+    return packed() ? n / 8 * bits + (n % 8 * bits + 7) / 8 : n * dtype.bytes();
+  }
+  // The numbers in int32_data: a byte of packed elements each, but one float of 6 bits.
+  int64_t numbers(int64_t count) const {
+    return packed() && bits != 6 ? static_cast<int64_t>(bytes(count)) : count;
+  }
+};
+
+std::optional<Layout> layout_of_onnx(int32_t code) {
+  if (const Storage* s = storage_of_onnx(code)) return Layout{s->carrier, s->bits};
+  const std::optional<DType> dtype = dtype_of_onnx(code);
+  if (!dtype) return std::nullopt;
+  return Layout{*dtype, dtype->bits};
 }
 
-void unpack_nibbles(std::string_view bytes, Tensor& out) {
+void unpack(std::string_view bytes, unsigned bits, Tensor& out) {
+  const unsigned ones = (1u << bits) - 1, sign = 1u << (bits - 1);
+  const auto byte_at = [&](size_t i) -> unsigned {
+    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0;
+  };
   for (int64_t i = 0; i < out.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[static_cast<size_t>(i / 2)]);
-    out.set_int(i, i % 2 == 0 ? byte & 15 : byte >> 4);
+    const auto n = static_cast<size_t>(i);
+    const size_t byte = n / 8 * bits + n % 8 * bits / 8, shift = n % 8 * bits % 8;
+    const unsigned pattern = (byte_at(byte) | byte_at(byte + 1) << 8) >> shift & ones;
+    const bool negative = out.dtype().is_signed_int() && (pattern & sign) != 0;
+    out.set_int(i, static_cast<int64_t>(pattern) - (negative ? int64_t{ones} + 1 : 0));
   }
 }
 
@@ -70,7 +94,7 @@ bool take(const Items& items, Tensor& out, const Store& store) {
   return true;
 }
 
-bool take_fields(const onnx::TensorProto& proto, Tensor& out) {
+bool take_fields(const onnx::TensorProto& proto, const Layout& layout, Tensor& out) {
   const DType dtype = out.dtype();
   if (dtype == kFloat32) {
     return take(proto.float_data(), out,
@@ -85,11 +109,11 @@ bool take_fields(const onnx::TensorProto& proto, Tensor& out) {
     return take(proto.uint64_data(), out,
                 [&](int i, uint64_t v) { out.set_int(i, static_cast<int64_t>(v)); });
   }
-  if (dtype.bits == 4) {
-    if (static_cast<uint64_t>(proto.int32_data_size()) != stored_bytes(out.size(), dtype)) return false;
+  if (layout.packed() && layout.bits != 6) {
+    if (proto.int32_data_size() != layout.numbers(out.size())) return false;
     std::string bytes;
     for (int32_t v : proto.int32_data()) bytes += static_cast<char>(v);
-    unpack_nibbles(bytes, out);
+    unpack(bytes, layout.bits, out);
     return true;
   }
   if (dtype.is_float()) {  // 8 and 16 bits: the bits, in an integer
@@ -136,7 +160,7 @@ std::string read_place(const onnx::TensorProto& proto, Place& out) {
 
 }  // namespace
 
-std::optional<DType> dtype_of_onnx(int32_t code) {
+std::optional<DType> dtype_of_onnx(int64_t code) {
   for (const DataType& t : kDataTypes) {
     if (t.code == code) return t.dtype;
   }
@@ -150,10 +174,11 @@ int32_t onnx_of_dtype(DType dtype) {
   return 0;
 }
 
-std::string onnx_dtype_name(int32_t code) {
+std::string onnx_dtype_name(int64_t code) {
   for (const DataType& t : kDataTypes) {
     if (t.code == code) return std::string(t.name);
   }
+  if (const Storage* s = storage_of_onnx(code)) return std::string(s->name);
   return cat("data type ", code);
 }
 
@@ -166,8 +191,8 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
       d.note("the file is cut short, or belongs to another version of the model");
     return kReported;
   };
-  const std::optional<DType> dtype = dtype_of_onnx(proto.data_type());
-  if (!dtype)
+  const std::optional<Layout> layout = layout_of_onnx(proto.data_type());
+  if (!layout)
     return refuse(cat("elements of type ", onnx_dtype_name(proto.data_type()),
                       " are not supported; booleans, integers and floats are"),
                   "unsupported-dtype");
@@ -180,7 +205,9 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
   }
   const std::optional<int64_t> count = element_count(shape);
   if (!count || *count > INT64_MAX / 8) return refuse("its shape is too large");
-  const uint64_t needed = stored_bytes(*count, *dtype);
+  const DType dtype = layout->dtype;
+  const uint64_t needed = layout->bytes(*count);
+  const std::string kind = onnx_dtype_name(proto.data_type());
 
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
     if (!folder)
@@ -200,7 +227,7 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
       return kReported;
     }
     if (place.length && *place.length != needed) {
-      return refuse(cat("its shape ", show(shape), " of ", dtype->name(), " needs ", needed,
+      return refuse(cat("its shape ", show(shape), " of ", kind, " needs ", needed,
                         " bytes and its external data has ", *place.length),
                     "external-data-size");
     }
@@ -210,20 +237,20 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
                     "external-data-size");
     }
     try {
-      if (dtype->bits != 4 && !dtype->is_bool()) {
-        Tensor out(*dtype, shape);
+      if (!layout->packed() && !dtype.is_bool()) {
+        Tensor out(dtype, shape);
         if (!file->read_at(place.offset, out.data(), needed, diagnostics)) return kReported;
         return out;
       }
       std::string bytes(needed, '\0');
       if (!file->read_at(place.offset, bytes.data(), needed, diagnostics)) return kReported;
-      if (dtype->is_bool()) {
-        Result<Tensor> out = copy_elements(*dtype, shape, bytes);
+      if (dtype.is_bool()) {
+        Result<Tensor> out = copy_elements(dtype, shape, bytes);
         if (out.ok()) return out;
         throw std::bad_alloc();
       }
-      Tensor out(*dtype, shape);
-      unpack_nibbles(bytes, out);
+      Tensor out(dtype, shape);
+      unpack(bytes, layout->bits, out);
       return out;
     } catch (const std::bad_alloc&) {
       return refuse(cat("not enough memory for ", needed, " bytes"), "limit-memory");
@@ -234,31 +261,29 @@ Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source
 
   if (proto.has_raw_data()) {
     if (proto.raw_data().size() != needed) {
-      return refuse(cat("its shape ", show(shape), " of ", dtype->name(), " needs ", needed,
-                        " bytes and it has ", proto.raw_data().size()));
+      return refuse(cat("its shape ", show(shape), " of ", kind, " needs ", needed, " bytes and it has ",
+                        proto.raw_data().size()));
     }
   } else {
     // At least a byte of the file stands behind each element, so what is allocated is in
     // proportion to the file.
     const int64_t items = int64_t{proto.float_data_size()} + proto.double_data_size() +
                           proto.int32_data_size() + proto.int64_data_size() + proto.uint64_data_size();
-    const int64_t expected = dtype->bits == 4 ? static_cast<int64_t>(needed) : *count;
-    if (items != expected) {
+    if (items != layout->numbers(*count)) {
       return refuse(cat("its shape ", show(shape), " needs ", *count, " elements and it has ", items));
     }
   }
   try {
-    if (proto.has_raw_data() && dtype->bits != 4) {
-      Result<Tensor> out = copy_elements(*dtype, shape, proto.raw_data());
+    if (proto.has_raw_data() && !layout->packed()) {
+      Result<Tensor> out = copy_elements(dtype, shape, proto.raw_data());
       if (out.ok()) return out;
       throw std::bad_alloc();
     }
-    Tensor out(*dtype, shape);
+    Tensor out(dtype, shape);
     if (proto.has_raw_data()) {
-      unpack_nibbles(proto.raw_data(), out);
-    } else if (!take_fields(proto, out)) {
-      return refuse(
-          cat("its elements are not in the field that ", onnx_dtype_name(proto.data_type()), " uses"));
+      unpack(proto.raw_data(), layout->bits, out);
+    } else if (!take_fields(proto, *layout, out)) {
+      return refuse(cat("its elements are not in the field that ", kind, " uses"));
     }
     return out;
   } catch (const std::bad_alloc&) {
@@ -291,7 +316,7 @@ std::string onnx_tensor_bytes(const NamedTensor& tensor) {
   for (int64_t extent : tensor.value.shape()) proto.add_dims(extent);
   std::string& raw = *proto.mutable_raw_data();
   if (tensor.value.dtype().bits == 4) {
-    raw.assign(stored_bytes(tensor.value.size(), tensor.value.dtype()), '\0');
+    raw.assign(static_cast<size_t>(tensor.value.size() / 2 + tensor.value.size() % 2), '\0');
     for (int64_t i = 0; i < tensor.value.size(); ++i) {
       raw[static_cast<size_t>(i / 2)] |= static_cast<char>((tensor.value.get_int(i) & 15) << (i % 2 * 4));
     }

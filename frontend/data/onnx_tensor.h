@@ -20,13 +20,15 @@ class TensorProto;
 namespace relay::frontend::data {
 
 // The numbers of TensorProto.DataType, with those that are newer than the installed headers.
-std::optional<DType> dtype_of_onnx(int32_t code);  // nothing for text, complex numbers and unknown codes
+// Nothing for text, complex numbers, unknown codes, and a Storage (storage.h). Attributes hold
+// codes of 64 bits.
+std::optional<DType> dtype_of_onnx(int64_t code);
 int32_t onnx_of_dtype(DType dtype);
-std::string onnx_dtype_name(int32_t code);  // "FLOAT", "COMPLEX64", "data type 77"
+std::string onnx_dtype_name(int64_t code);  // "FLOAT", "COMPLEX64", "data type 77"
 
-// The tensor that a proto describes. This is the only place that reads the elements of a
-// proto, whether they are inside it or in a file beneath `folder` (null: a proto that names a
-// file is refused).
+// The tensor that a proto describes; for a Storage, its carrier. This is the only place that reads
+// the elements of a proto, whether they are inside it or in a file beneath `folder` (null: a proto
+// that names a file is refused).
 Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source, const std::string* folder,
                          Span span, Diagnostics& diagnostics);
 

@@ -79,6 +79,33 @@ TEST(OnnxTensor, ReadsTheTypedFields) {
   EXPECT_EQ(read(nibbles).tensor->ints(), (std::vector<int64_t>{-1, -7, 7}));
 }
 
+// Elements that no dtype of Relay is: patterns of floats in uint8, integers of two bits by value.
+TEST(OnnxTensor, ReadsPackedElements) {
+  const auto read_raw = [](int32_t code, int64_t count, std::string bytes) {
+    TensorProto p = proto_of(code, {count});
+    p.set_raw_data(std::move(bytes));
+    const Outcome o = read(p);
+    EXPECT_TRUE(o.tensor) << o.message;
+    return o.tensor.value_or(Tensor());
+  };
+  EXPECT_EQ(read_raw(23, 3, "\x9f\x07").ints(), (std::vector<int64_t>{15, 9, 7}));
+  EXPECT_EQ(read_raw(24, 2, "\x7f\xff").ints(), (std::vector<int64_t>{127, 255}));
+  EXPECT_EQ(read_raw(25, 5, "\x1b\x02").ints(), (std::vector<int64_t>{3, 2, 1, 0, 2}));
+  EXPECT_EQ(read_raw(26, 5, "\x1b\x02").ints(), (std::vector<int64_t>{-1, -2, 1, 0, -2}));
+  EXPECT_EQ(read_raw(26, 5, "\x1b\x02").dtype(), kInt8);
+  // Four elements in three bytes: 1, 2, 62, 63, and one more.
+  EXPECT_EQ(read_raw(27, 5, "\x81\xe0\xff\x05").ints(), (std::vector<int64_t>{1, 2, 62, 63, 5}));
+  EXPECT_EQ(read_raw(28, 1, "\x20").ints(), (std::vector<int64_t>{32}));
+
+  TensorProto fours = proto_of(23, {3}), twos = proto_of(25, {5}), sixes = proto_of(27, {2});
+  for (int32_t v : {0x9f, 0x07}) fours.add_int32_data(v);
+  for (int32_t v : {0x1b, 0x02}) twos.add_int32_data(v);
+  for (int32_t v : {63, 1}) sixes.add_int32_data(v);
+  EXPECT_EQ(read(fours).tensor->ints(), (std::vector<int64_t>{15, 9, 7}));
+  EXPECT_EQ(read(twos).tensor->ints(), (std::vector<int64_t>{3, 2, 1, 0, 2}));
+  EXPECT_EQ(read(sixes).tensor->ints(), (std::vector<int64_t>{63, 1}));
+}
+
 TEST(OnnxTensor, RefusesWhatIsNotSound) {
   const auto with = [](TensorProto p, const std::function<void(TensorProto&)>& change) {
     change(p);
@@ -104,7 +131,11 @@ TEST(OnnxTensor, RefusesWhatIsNotSound) {
       {proto_of(TensorProto::COMPLEX64, {1}), "type COMPLEX64 are not supported", "unsupported-dtype"},
       {proto_of(TensorProto::UNDEFINED, {1}), "not supported", "unsupported-dtype"},
       {proto_of(77, {1}), "data type 77", "unsupported-dtype"},
-      {proto_of(18, {1}), "FLOAT8E4M3FNUZ", "unsupported-dtype"},
+      {with(proto_of(26, {5}), [](auto& p) { p.set_raw_data("1"); }), "of INT2 needs 2 bytes and it has 1"},
+      {with(proto_of(27, {5}), [](auto& p) { p.set_raw_data("123"); }),
+       "of FLOAT6E2M3 needs 4 bytes and it has 3"},
+      {with(proto_of(23, {3}), [](auto& p) { p.add_int32_data(1); }), "needs 3 elements and it has 1"},
+      {proto_of(25, {int64_t{1} << 59}), "and it has 0"},
       {proto_of(TensorProto::FLOAT, {-1}), "negative extent"},
       {proto_of(TensorProto::FLOAT, {int64_t{1} << 62, 4}), "too large"},
       {proto_of(TensorProto::FLOAT, {int64_t{1} << 62}), "too large"},

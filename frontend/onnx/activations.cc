@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/cat.h"
-#include "frontend/onnx/node.h"
+#include "frontend/onnx/importer.h"
 
 namespace relay::frontend {
 namespace {
@@ -58,8 +58,9 @@ Results elu(Node& n) {
 
 Results selu(Node& n) {
   const Formula f(n);
-  const double alpha = n.real("alpha", 1.67326319217681884765625),
-               gamma = n.real("gamma", 1.05070102214813232421875);
+  const bool old = n.opset() < 6;  // with fewer digits
+  const double alpha = n.real("alpha", old ? 1.6732f : 1.67326319217681884765625),
+               gamma = n.real("gamma", old ? 1.0507f : 1.05070102214813232421875);
   const Expr e = f.multiply(f.number(alpha), f.add(f.exp(f.negative_part()), f.number(-1)));
   return {f.multiply(f.number(gamma), f.below(0, e, f.x))};
 }
@@ -92,6 +93,23 @@ Results hard_sigmoid(Node& n) {
 Results hard_swish(Node& n) {
   const Formula f(n);
   return {f.multiply(f.x, f.hard_sigmoid(1.0f / 6.0f, 0.5))};
+}
+
+// a * sigmoid(alpha * a)
+Expr swish_of(Node& n, Expr a) {
+  const double alpha = n.real("alpha", 1);
+  const Expr inner = alpha == 1 ? a : n.call(kMultiply, {a, n.scalar(type_of(a).dtype, alpha)});
+  return n.call(kMultiply, {a, n.call(kSigmoid, {inner})});
+}
+
+Results swish(Node& n) { return {swish_of(n, n.input(0))}; }
+
+Results swiglu(Node& n) {
+  const std::vector<Dim> a = dims_of(n.input(0)), b = dims_of(n.input(1));
+  bool same = a.size() == b.size();
+  for (size_t i = 0; i < a.size() && same; ++i) same = prove_equal(a[i], b[i]) != kernel::Proof::kRefuted;
+  n.require(same, "its inputs must have one shape");
+  return {n.call(kMultiply, {swish_of(n, n.input(0)), n.input(1)})};
 }
 
 Results softplus(Node& n) { return {Formula(n).softplus()}; }
@@ -147,11 +165,16 @@ Results normalise_axis(Node& n) {
 // One where the largest element along the axis is, the first of several.
 Expr largest(Node& n, Expr x, size_t axis) {
   const TensorType& t = type_of(x);
-  if (!t.dims[axis].is_const())
-    n.unsupported("the extent of its axis must be known", "fix the dynamic axis with --input-shapes");
   if (t.dims[axis] == Dim(0)) return x;  // there is no element
   const auto a = static_cast<int64_t>(axis);
   const Expr where = n.call(kArgmax, {x}, {{"axis", std::vector<int64_t>{a}}});
+  if (!t.dims[axis].is_const()) {
+    const Expr extents = n.call(kShapeOf, {x}, {{"dtype", kInt64}});
+    const Expr depth = n.reshape(n.slice(extents, 0, a, a + 1), {});
+    const Expr e = n.call(kDynOneHot, {where, n.scalar(t.dtype, 1), n.scalar(t.dtype, 0), depth},
+                          {{"axis", a}, {"dtype", t.dtype}});
+    return n.importer().match_extents(e, dims_of(x), n.proto().output(0));
+  }
   return n.call(kOneHot, {where, n.scalar(t.dtype, 1), n.scalar(t.dtype, 0)},
                 {{"depth", t.dims[axis].value()}, {"axis", a}, {"dtype", t.dtype}});
 }
@@ -164,26 +187,28 @@ Results hardmax(Node& n) { return {largest(n, n.input(0), n.axis(n.integer("axis
 
 constexpr Row kRows[] = {
     {"Celu", 12, celu},
-    {"Elu", 6, elu},
+    {"Elu", 1, elu},
     {"Gelu", 20, gelu},
-    {"HardSigmoid", 6, hard_sigmoid},
+    {"HardSigmoid", 1, hard_sigmoid},
     {"HardSwish", 14, hard_swish},
     {"Hardmax", 1, hardmax_of_rows},
     {"Hardmax", 13, hardmax},
-    {"LeakyRelu", 6, leaky_relu},
+    {"LeakyRelu", 1, leaky_relu},
     {"LogSoftmax", 1, normalise_rows<kLogSoftmax>},
     {"LogSoftmax", 13, normalise_axis<kLogSoftmax>},
     {"Mish", 18, mish},
     {"PRelu", 7, prelu},
-    {"Relu", 6, simple<kRelu>},
-    {"Selu", 6, selu},
+    {"Relu", 1, simple<kRelu>},
+    {"Selu", 1, selu},
     {"Shrink", 9, shrink},
-    {"Sigmoid", 6, simple<kSigmoid>},
+    {"Sigmoid", 1, simple<kSigmoid>},
     {"Softmax", 1, normalise_rows<kSoftmax>},
     {"Softmax", 13, normalise_axis<kSoftmax>},
     {"Softplus", 1, softplus},
     {"Softsign", 1, softsign},
-    {"Tanh", 6, simple<kTanh>},
+    {"SwiGLU", 28, swiglu},
+    {"Swish", 24, swish},
+    {"Tanh", 1, simple<kTanh>},
     {"ThresholdedRelu", 10, thresholded_relu},
 };
 

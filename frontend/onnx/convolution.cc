@@ -79,17 +79,6 @@ Results convolution_of_integers(Node& n) {
   return {as_line(n, convolve(n, w.over(kConv2d, kConv3d), {x, weight}, w, {{"out_dtype", kInt32}}), w)};
 }
 
-// The axes of an image in another order: channels from the end to behind the batch, or back.
-Expr with_channels(Node& n, Expr x, bool to_front) {
-  const auto rank = static_cast<int64_t>(type_of(x).rank());
-  n.require(rank >= 3, "its input needs batch, channels and at least one more axis");
-  std::vector<int64_t> order{0};
-  if (to_front) order.push_back(rank - 1);
-  for (int64_t axis = to_front ? 1 : 2; axis < (to_front ? rank - 1 : rank); ++axis) order.push_back(axis);
-  if (!to_front) order.push_back(1);
-  return n.transpose(x, order);
-}
-
 // A convolution of integers with scales and zero points, of which the weight's may go along the
 // output channels. The bias has the scale of the sums.
 Results quantised_convolution(Node& n) {
@@ -171,16 +160,59 @@ Results transposed_convolution(Node& n) {
   return {as_line(n, with_bias(n, y, 2), w)};
 }
 
+// With a mask, each element of each window is weighed before it is summed. One deformable
+// convolution takes the windows apart: a channel for each element. The weight then sums them.
+Expr masked_deformable_convolution(Node& n, const Window& w, int64_t offset_groups) {
+  const TensorType &x = n.tensor(0), &weight = n.tensor(1);
+  for (size_t d = 0; d < 2; ++d) {
+    if (!x.dims[1].is_const() || !weight.dims[d].is_const())
+      n.unsupported("with a mask, the number of its channels must be known");
+  }
+  constexpr int64_t kMostChannels = 1 << 14, kMostElements = 1 << 7;  // their tensor has 2^28 elements
+  const int64_t channels = x.dims[1].value(), groups = groups_of(n);
+  const bool small = w.kernel[0] <= kMostElements && w.kernel[1] <= kMostElements / w.kernel[0];
+  if (channels < 1 || channels > kMostChannels || !small)
+    n.unsupported("a mask of so many channels or elements is not supported");
+  const int64_t elements = w.kernel[0] * w.kernel[1];
+  n.require(channels % groups == 0 && channels % offset_groups == 0 && weight.dims[0].value() % groups == 0,
+            "its channels cannot be divided among its groups");
+  n.require(n.rank(4) == 4, "its mask must have four dimensions");
+  const DType dtype = x.dtype;
+  Tensor one(dtype, {channels * elements, 1, w.kernel[0], w.kernel[1]});
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t i = 0; i < elements; ++i) one.set((c * elements + i) * elements + i, 1);
+  }
+  const Expr apart = n.call(kDeformableConv2d, {n.input(0), n.input(2), n.builder().constant(std::move(one))},
+                            {{"strides", w.strides},
+                             {"padding", w.padding()},
+                             {"dilation", w.dilations},
+                             {"groups", channels},
+                             {"channels", channels * elements},
+                             {"kernel_size", w.kernel},
+                             {"deformable_groups", offset_groups},
+                             {"zero_border", true}});
+  const std::vector<Dim> dims = dims_of(apart);
+  const auto by_group = [&](Expr e, int64_t rows) {
+    return n.reshape(e, {dims[0], Dim(offset_groups), Dim(rows), Dim(elements), dims[2], dims[3]});
+  };
+  const Expr weighed =
+      n.call(kMultiply, {by_group(apart, channels / offset_groups), by_group(n.input(4), 1)});
+  const Dim out = weight.dims[0];
+  const Expr flat = n.reshape(n.input(1), {out, Dim(channels / groups * elements), Dim(1), Dim(1)});
+  return n.call(kConv2d, {n.reshape(weighed, dims), flat},
+                {{"groups", groups}, {"channels", out.value()}, {"kernel_size", std::vector<int64_t>{1, 1}}});
+}
+
 // The offsets are input 2. What lies beyond the edge of an image is 0, also between it and a pixel.
 Results deformable_convolution(Node& n) {
   n.require(n.rank(0) >= 3, "its input needs batch, channels and spatial axes");
   if (n.rank(0) != 4) n.unsupported(cat("it has ", n.rank(0) - 2, " spatial axes; two are supported"));
-  if (n.has(4)) n.unsupported("its mask is not supported");
   const Window w = window_of(n);
   n.require(!w.begin.empty(), "its attribute `auto_pad` does not exist");
   const int64_t offset_groups = n.integer("offset_group", 1);
   n.require(offset_groups >= 1 && offset_groups < (1 << 24), "its attribute `offset_group` is out of range");
   n.require(n.rank(2) == 4, "its offset must have four dimensions");
+  if (n.has(4)) return {with_bias(n, masked_deformable_convolution(n, w, offset_groups), 3)};
   const Expr y = n.call(kDeformableConv2d, {n.input(0), n.input(2), n.input(1)},
                         {{"strides", w.strides},
                          {"padding", w.padding()},
@@ -193,11 +225,12 @@ Results deformable_convolution(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Conv", 1, convolution},
-    {"ConvInteger", 10, convolution_of_integers},
-    {"ConvTranspose", 1, transposed_convolution},
-    {"DeformConv", 19, deformable_convolution},
-    {"QLinearConv", 10, quantised_convolution},
+    {"Conv", 1, convolution, "more than 3 spatial axes, negative pads"},
+    {"ConvInteger", 10, convolution_of_integers, "more than 3 spatial axes, negative pads"},
+    {"ConvTranspose", 1, transposed_convolution,
+     "more than 3 spatial axes, an output_shape beyond what the window reaches"},
+    {"DeformConv", 19, deformable_convolution, "other than 2 spatial axes"},
+    {"QLinearConv", 10, quantised_convolution, "3 spatial axes"},
     {"com.microsoft.QLinearConv", 1, quantised_convolution},
 };
 

@@ -10,6 +10,8 @@
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/interface_of.h"
+#include "frontend/onnx/schema.h"
+#include "frontend/onnx/sequences.h"
 #include "frontend/onnx/wire.h"
 
 namespace relay::frontend {
@@ -67,19 +69,24 @@ Result<Module> import_onnx(std::string_view bytes, const std::string& name, cons
   return Importer(model, name, folder, empty, options, diagnostics).run();
 }
 
-std::vector<std::string> importable_operators() {
-  std::vector<std::string> out;
-  std::string_view last;
-  for (const Row& row : all_rows()) {
-    if (row.name == last) {
-      out.back() += cat(", ", row.since);
-    } else {
-      out.push_back(cat(row.name, " ", row.since));
+std::vector<ImportableOperator> importable_operators() {
+  std::vector<ImportableOperator> out;
+  const auto add = [&](const Row& row) {
+    if (out.empty() || out.back().name != row.name) {
+      out.push_back({std::string(row.name), row.since});
+      const size_t dot = row.name.rfind('.');
+      const std::string_view domain = dot == row.name.npos ? "" : row.name.substr(0, dot);
+      const Schema* last = find_schema(row.name, INT64_MAX);
+      out.back().until = last && last->removed ? last->since - 1 : newest_version(domain);
     }
-    last = row.name;
-  }
-  for (const char* name : {"If 1", "Loop 1"}) out.emplace_back(name);
-  std::sort(out.begin(), out.end());
+    out.back().refuses = row.refuses;  // of the newest version
+  };
+  for (const Row& row : all_rows()) add(row);
+  for (const auto& [name, since] :
+       std::initializer_list<std::pair<const char*, int64_t>>{{"If", 1}, {"Loop", 1}, {"Scan", 8}})
+    add({name, since, nullptr});
+  for (const auto& [name, since] : composite_operators()) add({name, since, nullptr});
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return out;
 }
 

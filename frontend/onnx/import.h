@@ -40,8 +40,8 @@ struct ImportOptions {
   std::function<void(Interface interface)> tells_interface = {};
   size_t nodes = 1'000'000;  // in all graphs of the model
   size_t graph_depth = 32;   // of graphs within nodes
-  // Steps of recurrent layers, each of which becomes a dozen expressions: of one layer, and
-  // of all together.
+  // Steps of recurrent layers that are written out, each of which becomes a dozen expressions: of
+  // one layer, and of all together. Layers with more are loops.
   int64_t unrolled_steps = 4096;
   int64_t all_unrolled_steps = 32768;
 };
@@ -64,7 +64,13 @@ Result<Module> import_onnx(const std::string& path, const Module& empty, const I
 Result<Module> import_onnx(std::string_view bytes, const std::string& name, const std::string* folder,
                            const Module& empty, const ImportOptions& options, Diagnostics& diagnostics);
 
-// The operators that can be imported: "Conv 1", "Slice 1, 10", ..., sorted. For docs and messages.
-std::vector<std::string> importable_operators();
+// An operator that can be imported, by its full name: "Conv", "com.microsoft.QLinearAdd".
+struct ImportableOperator {
+  std::string name;
+  int64_t since = 1;    // the oldest version of its operator set
+  int64_t until = 0;    // the newest one; 0: any
+  std::string refuses;  // forms that are refused, for people; empty if there are none to tell
+};
+std::vector<ImportableOperator> importable_operators();  // sorted by name
 
 }  // namespace relay::frontend

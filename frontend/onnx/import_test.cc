@@ -37,6 +37,19 @@ TEST(Import, InitialisersThatAreInputsAreConstants) {
   EXPECT_EQ(i.module.function("main")->params.size(), 1u);
 }
 
+TEST(Import, TextThatNobodyTakesIsLeftOut) {
+  TestModel m;
+  m.input("text", {1}, ::onnx::TensorProto::STRING).input("x", {2}).node("Relu", {"x"}, {"y"}).output("y");
+  ::onnx::TensorProto& label = *m.graph->add_initializer();
+  label.set_name("label");
+  label.set_data_type(::onnx::TensorProto::STRING);
+  label.add_string_data("cat");
+  const Imported i = import_model(m);
+  ASSERT_TRUE(i.ok) << i.messages;
+  EXPECT_EQ(show(*i.module.function("main")->attrs.find("input_names")), "[\"x\"]");
+  EXPECT_FALSE(import_model(m.node("Identity", {"label"}, {"z"}).output("z")).ok);
+}
+
 TEST(Import, NamedAxesAreShapeVariables) {
   const Imported i = import_model(TestModel()
                                       .input("x", {"batch", 4})
@@ -78,7 +91,8 @@ TEST(Import, ScalesOfLongAxesAreRefused) {
   m.graph->mutable_initializer(0)->mutable_float_data()->Set(1, 1);
   auto& shape = *m.graph->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
   shape.mutable_dim(2)->set_dim_value(INT64_MAX);
-  expect_refused(m, ImportFailure::kUnsupported, "a scale of 1.5 does not make a whole size");
+  expect_refused(m, ImportFailure::kUnsupported,
+                 "a scale of 1.5 of 9223372036854775807 elements is not supported");
 }
 
 TEST(Import, WindowsOfLongWeightsAreRefused) {

@@ -7,12 +7,16 @@
 #include "base/failure.h"
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/schema.h"
+#include "frontend/onnx/sequences.h"
+#include "frontend/onnx/stored.h"
+#include "frontend/onnx/usage.h"
 #include "op/registry.h"
 
 namespace relay::frontend {
 namespace {
 
-constexpr int64_t kOldestOpset = 7, kNewestOpset = 21;
+constexpr int64_t kOldestOpset = 1;
 
 }  // namespace
 
@@ -21,6 +25,7 @@ Importer::Importer(const ::onnx::ModelProto& model, const std::string& name, con
     : model_(model),
       name_(name),
       folder_(folder),
+      empty_(empty),
       module_(empty),
       options_(options),
       diagnostics_(diagnostics),
@@ -42,26 +47,26 @@ Result<Module> Importer::run() {
   std::vector<Expr> results;
   std::vector<std::string> input_names, output_names;
   try {
-    for (Operand& o : *outputs) results.push_back(materialise(o));
+    for (size_t i = 0; i < outputs->size(); ++i)
+      name_outputs(model_.graph().output(static_cast<int>(i)).name(), (*outputs)[i], results, output_names);
   } catch (const Refusal& refusal) {
     diagnostics_.error(Span::none(), refusal.slug, cat("an output of `", name_, "`: ", refusal.reason));
     return kReported;
   }
-  for (const ::onnx::ValueInfoProto& o : model_.graph().output()) output_names.push_back(o.name());
   for (const Var* p : params) input_names.push_back(p->name.str());
-  if (results.empty()) {
+  if (outputs->empty()) {
     diagnostics_.error(Span::none(), "onnx-no-outputs", cat("`", name_, "` has no outputs"))
         .note("declare what the model computes as outputs of its graph");
     return kReported;
   }
-  const Expr body = results.size() == 1 ? results[0] : builder_.tuple(results);
+  const Expr body = top_.enclose(builder_, results.size() == 1 ? results[0] : builder_.tuple(results));
   std::vector<AttrArg> named;
   named.push_back({"input_names", std::move(input_names)});
   named.push_back({"output_names", std::move(output_names)});
   const Attrs attrs = context().attrs(named);
   Module out = module_;
   out.set_function("main", builder_.fn(params, body, nullptr, attrs));
-  return out;
+  return module_.data_types().empty() ? out : without_unused(out);
 }
 
 bool Importer::check_versions() {
@@ -69,32 +74,52 @@ bool Importer::check_versions() {
     diagnostics_.error(Span::none(), "onnx-no-graph", cat("`", name_, "` is no ONNX model: it has no graph"));
     return false;
   }
-  for (const ::onnx::OperatorSetIdProto& set : model_.opset_import()) {
-    const std::string domain = set.domain() == "ai.onnx" ? "" : set.domain();
-    opsets_[domain] = set.version();
-  }
-  const auto own = opsets_.find("");
-  if (own == opsets_.end()) {
-    if (!opsets_.empty()) return true;  // only other domains: each node will be refused by name
+  model_opsets_ = opsets_of(model_.opset_import());
+  if (!functions_.read(model_, model_opsets_, name_, diagnostics_)) return false;
+  bool ok = true;
+  for (const ModelFunction* f : functions_.called())
+    ok = check_opsets(f->opsets, cat("function `", show_name(*f->proto), "` of `", name_, "`")) && ok;
+  if (model_opsets_.empty()) {
     diagnostics_
         .error(Span::none(), "onnx-no-opset", cat("`", name_, "` does not say which operator set it uses"))
         .note("export the model again: what its operators mean depends on the version of their set");
     return false;
   }
-  if (own->second < kOldestOpset || own->second > kNewestOpset) {
+  return check_opsets(model_opsets_, cat("`", name_, "`")) && ok;
+}
+
+bool Importer::check_opsets(const Opsets& opsets, std::string_view whose) {
+  for (const auto& [domain, version] : opsets) {
+    const int64_t newest = newest_version(domain);
+    if (newest == 0 || (version >= kOldestOpset && version <= newest)) continue;
     diagnostics_
         .error(Span::none(), "unsupported-opset",
-               cat("`", name_, "` uses version ", own->second, " of ONNX's operator set; ", kOldestOpset,
-                   " to ", kNewestOpset, " are supported"))
+               cat(whose, " uses version ", version, " of ONNX's operator set",
+                   domain.empty() ? "" : cat(" `", printable(domain), "`"), "; ", kOldestOpset, " to ",
+                   newest, " are supported"))
         .note("convert the model with onnx.version_converter, or export it again for such a version");
     return false;
   }
   return true;
 }
 
-int64_t Importer::opset_of(const ::onnx::NodeProto& proto) const {
-  const auto it = opsets_.find(proto.domain() == "ai.onnx" ? "" : proto.domain());
-  return it == opsets_.end() ? 0 : it->second;
+bool Importer::uses(const std::string& name) const {
+  std::vector<const ::onnx::GraphProto*> open{&model_.graph()};
+  while (!open.empty()) {
+    const ::onnx::GraphProto& graph = *open.back();
+    open.pop_back();
+    for (const ::onnx::ValueInfoProto& output : graph.output()) {
+      if (output.name() == name) return true;
+    }
+    for (const ::onnx::NodeProto& node : graph.node()) {
+      if (std::find(node.input().begin(), node.input().end(), name) != node.input().end()) return true;
+      for (const ::onnx::AttributeProto& a : node.attribute()) {
+        if (a.has_g()) open.push_back(&a.g());
+        for (const ::onnx::GraphProto& inner : a.graphs()) open.push_back(&inner);
+      }
+    }
+  }
+  return false;
 }
 
 Span Importer::span_of(const ::onnx::NodeProto& node) const {
@@ -103,6 +128,11 @@ Span Importer::span_of(const ::onnx::NodeProto& node) const {
 }
 
 Tensor Importer::tensor(const ::onnx::TensorProto& proto) {
+  if (const data::Storage* storage = data::storage_of_onnx(proto.data_type())) throw no_arithmetic(*storage);
+  return carrier(proto);
+}
+
+Tensor Importer::carrier(const ::onnx::TensorProto& proto) {
   Diagnostics own;
   Result<Tensor> t = data::tensor_of(proto, name_, folder_, builder_.span(), own);
   if (t.ok()) return *t;
@@ -133,11 +163,17 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
         .note("save its weights as dense tensors");
     ok = false;
   }
+  std::optional<std::unordered_set<std::string_view>> used;  // looked up where there is text
   for (const ::onnx::TensorProto& proto : graph.initializer()) {
+    if (proto.data_type() == ::onnx::TensorProto::STRING) {
+      if (!used) used = used_names(graph);
+      if (!used->contains(proto.name())) continue;
+    }
     Result<Tensor> t = data::tensor_of(proto, name_, folder_, Span::none(), diagnostics_);
     ok = ok && t.ok();
     if (!t) continue;
     Operand value = constant(std::move(*t));
+    value.storage = data::storage_of_onnx(proto.data_type());
     if (proto.name().empty() || !scope.names.emplace(proto.name(), std::move(value)).second) {
       diagnostics_.error(
           Span::none(), "onnx-redefined-value",
@@ -148,64 +184,42 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
   return ok;
 }
 
-std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphProto& graph,
-                                                           NameScope& scope) {
-  // Also where a node of the graph finds no memory: that ends the node around it, and
-  // the import goes on.
-  struct Entered {
-    NameScope*& current;
-    NameScope* const before;
-    ~Entered() { current = before; }
-  };
-  const Entered entered{scope_, std::exchange(scope_, &scope)};
-  for (const ::onnx::NodeProto& node : graph.node()) convert(node);
-  std::vector<Operand> out;
-  bool ok = true;
-  for (const ::onnx::ValueInfoProto& o : graph.output()) {
-    Operand* found = scope.find(o.name());
-    if (!found) {
-      diagnostics_.error(Span::none(), "onnx-undefined-output",
-                         cat("`", name_, "`: nothing defines the output `", printable(o.name()), "`"));
-      ok = false;
-    } else if (found->failed) {
-      ok = false;
-    } else {
-      out.push_back(*found);
-    }
-  }
-  if (!ok) return std::nullopt;
-  return out;
-}
-
-std::optional<std::vector<Operand>> Importer::import_subgraph(const ::onnx::GraphProto& graph,
-                                                              NameScope& scope) {
-  if (!read_initialisers(graph, scope)) return std::nullopt;
-  return import_graph(graph, scope);
-}
-
 void Importer::report(const ::onnx::NodeProto& proto, const Refusal& refusal) {
   Diagnostic& d = diagnostics_.error(
       span_of(proto), refusal.slug,
       cat("`", printable(proto.op_type()), "`",
           proto.name().empty() ? "" : cat(" (node `", printable(proto.name()), "`)"), ": ", refusal.reason));
   if (!refusal.remedy.empty()) d.note(refusal.remedy);
+  if (call_) d.note(place_of(*call_));
   // A remedy is looked for only where it will be read.
   if (choices_.empty() || diagnostics_.errors() > Diagnostics::kMaxKept) return;
-  const Choice& choice = *choices_.front();
-  const std::string remedy = choice.remedy();
-  if (remedy.empty()) return;
-  d.note(cat("it is in a branch of `", printable(choice.node().op_type()), "`",
-             choice.node().name().empty() ? "" : cat(" (node `", printable(choice.node().name()), "`)"), ": ",
-             remedy));
+  const auto note = [&](const Choice& choice) {
+    const std::string remedy = choice.remedy(), &name = choice.node().name();
+    if (remedy.empty()) return;
+    d.note(cat("it is in a branch of `", printable(choice.node().op_type()), "`",
+               name.empty() ? "" : cat(" (node `", printable(name), "`)"), ": ", remedy));
+  };
+  note(*choices_.front());
+  // The innermost one may be what makes it wrong: types differ there.
+  if (choices_.size() > 1) note(*choices_.back());
 }
 
 void Importer::convert(const ::onnx::NodeProto& proto) {
+  if (!call_ || !refers_to_attributes(proto)) return convert_resolved(proto);
+  const ::onnx::NodeProto resolved = with_attributes(proto, *call_);
+  const auto place = spans_.emplace(&resolved, span_of(proto)).first;
+  convert_resolved(resolved);
+  spans_.erase(place);
+}
+
+void Importer::convert_resolved(const ::onnx::NodeProto& proto) {
   const SpanScope span(builder_, span_of(proto));
   std::vector<Operand*> inputs;
   bool failed = false;
   for (const std::string& name : proto.input()) {
-    inputs.push_back(name.empty() ? nullptr : scope_->find(name));
-    if (!name.empty() && !inputs.back()) {
+    Operand* found = name.empty() ? nullptr : scope_->find(name);
+    inputs.push_back(found && found->absent ? nullptr : found);
+    if (!name.empty() && !found) {
       report(proto,
              {"onnx-undefined-value", cat("it uses `", printable(name), "`, which nothing before it defines"),
               "the nodes of a graph stand in the order in which they are computed"});
@@ -215,22 +229,26 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
   }
   while (!inputs.empty() && !inputs.back()) inputs.pop_back();
 
-  const int64_t opset = opset_of(proto);
+  const int64_t opset = opset_in(*opsets_, proto);
+  const ModelFunction* function = function_of(proto);
   const Row* row = find_row(full_name(proto), opset);
   std::optional<std::vector<Operand>> results;
-  if (!failed && (row || is_control_flow(full_name(proto)))) {
+  if (!failed && (function || row || is_control_flow(full_name(proto)) ||
+                  is_composite_operator(full_name(proto), opset))) {
     Node node(*this, proto, opset, inputs);
     try {
-      results = row ? results_of(node, *row) : convert_control_flow(node);
+      if (!function) check_schema(proto, opset);
+      results = function                 ? import_call(*function, node)
+                : takes_composites(node) ? convert_composites(node)
+                : row                    ? results_of(node, *row)
+                                         : convert_control_flow(node);
       failed = !results;
       for (size_t i = failed ? node.outputs() : results->size(); i < node.outputs(); ++i) {
         if (node.wants(i))
           node.unsupported(
               cat("its output `", printable(proto.output(static_cast<int>(i))), "` is not supported"));
       }
-      for (size_t i = 0; results && i < results->size(); ++i) {
-        if (!manageable((*results)[i])) throw complicated_shape();
-      }
+      if (results && !function) node.require_all_asked();
     } catch (const Refusal& refusal) {
       report(proto, refusal);
       results.reset();
@@ -248,6 +266,7 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
       results.reset();
     }
   }
+  if (fork_) return;  // each way defines them
   for (int i = 0; i < proto.output_size(); ++i) {
     if (proto.output(i).empty()) continue;
     Operand value;
@@ -262,10 +281,19 @@ void Importer::convert(const ::onnx::NodeProto& proto) {
   }
 }
 
+// Is it an output of the model that no node reads? Nobody computes with the extents
+// of such a value.
+bool Importer::is_only_output(const std::string& name) const {
+  const auto& outputs = model_.graph().output();
+  return !read_names_.contains(name) &&
+         std::any_of(outputs.begin(), outputs.end(), [&](const auto& o) { return o.name() == name; });
+}
+
 std::optional<std::vector<Operand>> Importer::results_of(Node& node, const Row& row) {
   bool closed = true;
   for (size_t i = 0; i < node.inputs(); ++i) closed = closed && (!node.has(i) || node.operand(i).closed);
 
+  const Moved moved = admit_storage(node);
   std::optional<std::vector<IndexTensor>> known = evaluate_index(node);
   const bool complete =
       known && std::all_of(known->begin(), known->end(), [](const IndexTensor& t) { return t.complete(); });
@@ -277,8 +305,13 @@ std::optional<std::vector<Operand>> Importer::results_of(Node& node, const Row& 
   const Results results = row.convert(node);
   for (size_t i = 0; i < results.size(); ++i) {
     Operand o;
-    o.expr = results[i];
+    const auto output = static_cast<int>(i);
+    const std::string name = output < node.proto().output_size() ? node.proto().output(output) : "";
+    // Of constants the extents are known once they are evaluated.
+    const bool as_it_is = closed || name.empty() || is_only_output(name);
+    o.expr = as_it_is ? results[i] : name_extents(results[i], name);
     o.closed = closed;
+    o.storage = moved.result(i) ? moved.storage : node.result_storage(i);
     if (known && i < known->size()) o.index = std::move((*known)[i]);
     out.push_back(std::move(o));
   }

@@ -65,55 +65,97 @@ Known broadcast(const IndexTensor& a, const IndexTensor& b, DType dtype,
   return checked(std::move(out));
 }
 
-bool symbolic(Dim d) { return d.is_symbolic(); }
+// Is it never negative, whatever the extents are?
+bool is_natural(Dim d) {
+  return d.is_const() ? d.value() >= 0 : d.is_symbolic() && d.symbolic()->non_negative;
+}
 
-// Integer division truncates; over dims that are never negative that is rounding down.
+// Integer division truncates; over numbers that are never negative that is rounding down.
 Dim divide(Dim a, Dim b) {
   if (!b.is_const() || b.value() == 0) return Dim::unknown();
   if (a.is_const()) return b.value() == -1 ? Dim(0) - a : Dim(a.value() / b.value());
-  return b.value() > 0 && a.is_symbolic() && a.symbolic()->kind == kernel::ExprKind::kVar ? floor_div(a, b)
-                                                                                          : Dim::unknown();
+  return b.value() > 0 && is_natural(a) ? floor_div(a, b) : Dim::unknown();
+}
+
+// Of numbers that are never negative all ways to round give one remainder.
+Dim modulo(Dim a, Dim b) {
+  return b.is_const() && b.value() > 0 && is_natural(a) ? floor_mod(a, b) : Dim::unknown();
 }
 
 Known arithmetic(Node& n, const Inputs& in) {
+  // Before version 7 there were other rules of broadcasting.
+  if (n.opset() < 7 && n.proto().attribute_size() > 0) return std::nullopt;
   if (in.size() != 2 || in[0].dtype != in[1].dtype || in[0].dtype.is_bool()) return std::nullopt;
   const std::string& op = n.proto().op_type();
   // A fraction would not be known; and symbols in floats are exact only while they are small,
   // which shapes are.
-  if (in[0].dtype.is_float() && op == "Div") return std::nullopt;
+  if (in[0].dtype.is_float() && (op == "Div" || op == "Mod")) return std::nullopt;
   if (op == "Add") return broadcast(in[0], in[1], in[0].dtype, [](Dim a, Dim b) { return a + b; });
   if (op == "Sub") return broadcast(in[0], in[1], in[0].dtype, [](Dim a, Dim b) { return a - b; });
   if (op == "Mul") return broadcast(in[0], in[1], in[0].dtype, [](Dim a, Dim b) { return a * b; });
   if (op == "Div") return broadcast(in[0], in[1], in[0].dtype, divide);
+  n.without_effect({"fmod"});  // of integers, the operator says the same
+  if (op == "Mod") return broadcast(in[0], in[1], in[0].dtype, modulo);
   if (op == "Min") return broadcast(in[0], in[1], in[0].dtype, [](Dim a, Dim b) { return min(a, b); });
   return broadcast(in[0], in[1], in[0].dtype, [](Dim a, Dim b) { return max(a, b); });
 }
 
+// Is a < b, or a <= b, for all extents, or for none?
+Dim is_less(Dim a, Dim b, bool or_equal) {
+  const Dim difference = a - b;
+  if (difference.is_unknown()) return Dim::unknown();
+  if (difference.is_const()) return difference.value() < 0 || (or_equal && difference.value() == 0);
+  const kernel::Expr zero = difference.symbolic()->pool->integer(0);
+  const kernel::Expr holds =
+      or_equal ? less_equal(difference.symbolic(), zero) : less(difference.symbolic(), zero);
+  return holds->kind == kernel::ExprKind::kInt ? Dim(holds->int_value) : Dim::unknown();
+}
+
+Dim is_equal(Dim a, Dim b) {
+  switch (prove_equal(a, b)) {
+    case kernel::Proof::kProved: return 1;
+    case kernel::Proof::kRefuted: return 0;
+    default: return Dim::unknown();
+  }
+}
+
 Known comparison(Node& n, const Inputs& in) {
-  if (in.size() != 2) return std::nullopt;
-  const bool equal = n.proto().op_type() == "Equal";
+  if (in.size() != 2 || (n.opset() < 7 && n.proto().attribute_size() > 0)) return std::nullopt;
+  const std::string& op = n.proto().op_type();
   const auto compare = [&](Dim a, Dim b) -> Dim {
-    if (a.is_const() && b.is_const()) {
-      if (equal) return a.value() == b.value();
-      return n.proto().op_type() == "Less" ? a.value() < b.value() : a.value() > b.value();
-    }
-    // A shape variable is never negative.
-    const auto never = [](Dim s, Dim v) {
-      return symbolic(s) && s.symbolic()->kind == kernel::ExprKind::kVar && v.is_const() && v.value() < 0;
-    };
-    if (!equal) return Dim::unknown();
-    if (never(a, b) || never(b, a)) return 0;
-    switch (prove_equal(a, b)) {
-      case kernel::Proof::kProved: return 1;
-      case kernel::Proof::kRefuted: return 0;
-      default: return Dim::unknown();
-    }
+    if (op == "Equal") return is_equal(a, b);
+    if (op == "Less") return is_less(a, b, false);
+    if (op == "LessOrEqual") return is_less(a, b, true);
+    return is_less(b, a, op == "GreaterOrEqual");
   };
   return broadcast(in[0], in[1], kBool, compare);
 }
 
+// Of bools, of which one may decide alone.
+Known logic(Node& n, const Inputs& in) {
+  if (in.size() != 2 || !in[0].dtype.is_bool() || !in[1].dtype.is_bool()) return std::nullopt;
+  if (n.opset() < 7 && n.proto().attribute_size() > 0) return std::nullopt;
+  const Dim decides = n.proto().op_type() == "Or" ? 1 : 0;
+  return broadcast(in[0], in[1], kBool, [&](Dim a, Dim b) {
+    if (a == decides || b == decides) return decides;
+    return a.is_unknown() || b.is_unknown() ? Dim::unknown() : Dim(1) - decides;
+  });
+}
+
+Known negated(Node& n, const Inputs& in) {
+  if (in[0].dtype.is_float()) return std::nullopt;  // -0 is no whole number
+  IndexTensor out = in[0];
+  const std::string& op = n.proto().op_type();
+  for (Dim& d : out.elements) {
+    if (op == "Not") d = Dim(1) - d;
+    if (op == "Neg" || (op == "Abs" && d.is_const() && d.value() < 0)) d = Dim(0) - d;
+    if (op == "Abs" && !is_natural(d)) d = Dim::unknown();
+  }
+  return checked(std::move(out));
+}
+
 Known choice(Node&, const Inputs& in) {
-  if (in.size() != 3 || !in[0].constant()) return std::nullopt;
+  if (in.size() != 3) return std::nullopt;
   // Two steps, since only two tensors broadcast at a time: first the condition with one side,
   // then with the other.
   const Known first = broadcast(in[0], in[1], in[1].dtype, [](Dim, Dim b) { return b; });
@@ -123,18 +165,22 @@ Known choice(Node&, const Inputs& in) {
     return std::nullopt;
   IndexTensor out = *first;
   for (size_t i = 0; i < out.elements.size(); ++i) {
-    if (chosen->elements[i] == Dim(0)) out.elements[i] = second->elements[i];
+    const Dim condition = chosen->elements[i], other = second->elements[i];
+    if (condition == Dim(0)) out.elements[i] = other;
+    if (condition.is_unknown() && out.elements[i] != other) out.elements[i] = Dim::unknown();
   }
   return out;
 }
 
 Known cast(Node& n, const Inputs& in) {
-  const std::optional<DType> to = data::dtype_of_onnx(static_cast<int32_t>(n.integer("to")));
+  if (n.opset() < 6) return std::nullopt;  // the dtype is a name
+  const std::optional<DType> to = data::dtype_of_onnx(n.integer("to"));
   if (!to) return std::nullopt;
   IndexTensor out = in[0];
   out.dtype = *to;
   if (to->is_bool() && !out.constant()) return std::nullopt;
   if (to->is_float() && to->bits < 32) return std::nullopt;
+  n.without_effect({"round_mode", "saturate"});  // they say how small floats are made
   if (to->is_bool()) {
     for (Dim& d : out.elements) d = d.value() != 0;
   }
@@ -206,7 +252,8 @@ Known gather(Node& n, const Inputs& in) {
   return out;
 }
 
-Known concat(Node&, const Inputs& in) {
+Known concat(Node& n, const Inputs& in) {
+  if (in[0].shape.size() == 1) n.axis(n.integer("axis", 0), 1);  // there is only one
   IndexTensor out{in[0].dtype, {0}, {}};
   for (const IndexTensor& t : in) {
     if (t.shape.size() != 1 || t.dtype != out.dtype) return std::nullopt;
@@ -264,6 +311,7 @@ Known constant_of_shape(Node& n, const Inputs& in) {
     return std::nullopt;
   const auto* a = n.attribute("value");
   if (!a || !a->has_t()) return std::nullopt;  // zeros of float32 are no index
+  if (data::storage_of_onnx(a->t().data_type())) return std::nullopt;
   const Tensor value = n.importer().tensor(a->t());
   const Known one = value.size() == 1 ? index_of(value) : std::nullopt;
   if (!one) return std::nullopt;
@@ -297,11 +345,35 @@ Known range(Node&, const Inputs& in) {
   return checked(std::move(out));
 }
 
-Known product(Node& n, const Inputs& in) {
-  if (in[0].shape.size() != 1 || n.integer("keepdims", 1) != 0 || in[0].dtype != kInt64) return std::nullopt;
-  Dim all = 1;
-  for (Dim d : in[0].elements) all = all * d;
-  return IndexTensor{in[0].dtype, {}, {all}};
+// All elements of a vector.
+Known reduced(Node& n, const Inputs& in) {
+  if (in[0].shape.size() != 1 || in[0].dtype != kInt64 || in[0].elements.empty()) return std::nullopt;
+  n.without_effect({"axes"});  // there is only one
+  if (n.integer("noop_with_empty_axes", 0) != 0) return std::nullopt;
+  const std::string& op = n.proto().op_type();
+  const std::vector<Dim>& elements = in[0].elements;
+  Dim all = elements[0];
+  for (Dim d : std::span(elements).subspan(1)) {
+    all = op == "ReduceProd"  ? all * d
+          : op == "ReduceSum" ? all + d
+          : op == "ReduceMax" ? max(all, d)
+                              : min(all, d);
+  }
+  const Shape shape = n.integer("keepdims", 1) != 0 ? Shape{1} : Shape{};
+  return checked({in[0].dtype, shape, {all}});
+}
+
+Known expand(Node&, const Inputs& in) {
+  if (in.size() != 2 || !in[1].constant() || in[1].shape.size() != 1) return std::nullopt;
+  IndexTensor to{kInt64, {}, {}};
+  int64_t count = 1;
+  for (Dim d : in[1].elements) {
+    to.shape.push_back(d.value());
+    if (d.value() < 1 || d.value() > kMaxIndexElements || (count *= d.value()) > kMaxIndexElements)
+      return std::nullopt;
+  }
+  to.elements.assign(static_cast<size_t>(count), Dim(0));
+  return broadcast(in[0], to, in[0].dtype, [](Dim a, Dim) { return a; });
 }
 
 struct Rule {
@@ -309,23 +381,35 @@ struct Rule {
   Known (*evaluate)(Node& n, const Inputs& in);
 };
 constexpr Rule kRules[] = {
+    {"Abs", negated},
     {"Add", arithmetic},
+    {"And", logic},
     {"Cast", cast},
     {"Ceil", same},
     {"Concat", concat},
     {"ConstantOfShape", constant_of_shape},
     {"Div", arithmetic},
     {"Equal", comparison},
+    {"Expand", expand},
     {"Floor", same},
     {"Gather", gather},
     {"Greater", comparison},
+    {"GreaterOrEqual", comparison},
     {"Identity", same},
     {"Less", comparison},
+    {"LessOrEqual", comparison},
     {"Max", arithmetic},
     {"Min", arithmetic},
+    {"Mod", arithmetic},
     {"Mul", arithmetic},
+    {"Neg", negated},
+    {"Not", negated},
+    {"Or", logic},
     {"Range", range},
-    {"ReduceProd", product},
+    {"ReduceMax", reduced},
+    {"ReduceMin", reduced},
+    {"ReduceProd", reduced},
+    {"ReduceSum", reduced},
     {"Reshape", reshaped},
     {"Round", same},
     {"Slice", slice},
@@ -358,11 +442,26 @@ Known shape_of(Node& n) {
   return IndexTensor{kInt64, {end - begin}, {dims.begin() + begin, dims.begin() + end}};
 }
 
+// A vector of integers of which only the length is known: others that it is joined
+// with may be known.
+Known unknown_numbers(Node& n, size_t i) {
+  const Expr e = n.has(i) ? n.operand(i).expr : nullptr;
+  const auto* t = e && e->type ? e->type->as<TensorType>() : nullptr;
+  if (!t || t->rank() > 1 || t->dtype.is_float()) return std::nullopt;
+  const std::optional<Shape> shape = t->static_shape();
+  const std::optional<int64_t> count = shape ? element_count(*shape) : std::nullopt;
+  if (!count || *count == 0 || *count > kMaxIndexElements) return std::nullopt;
+  return IndexTensor{t->dtype, *shape, std::vector<Dim>(static_cast<size_t>(*count), Dim::unknown())};
+}
+
 }  // namespace
 
 std::optional<std::vector<IndexTensor>> evaluate_index(Node& n) {
+  // Another domain's operator of the same name may mean something else.
+  if (!is_of_onnx(n.proto())) return std::nullopt;
   const std::string& name = n.proto().op_type();
   Known result;
+  bool guessed = false;
   if (name == "Shape" || name == "Size") {
     result = shape_of(n);
   } else {
@@ -373,13 +472,23 @@ std::optional<std::vector<IndexTensor>> evaluate_index(Node& n) {
     for (size_t i = 0; i < n.inputs(); ++i) {
       // Slice reads its bounds itself: they may be larger than a dim can say.
       if (name == "Slice" && i > 0) break;
-      std::optional<IndexTensor> t = n.index(i);
+      Known t = n.index(i);
+      if (!t) {
+        t = unknown_numbers(n, i);
+        guessed = true;
+      }
       if (!t) return std::nullopt;
       in.push_back(std::move(*t));
     }
     result = rule->evaluate(n, in);
   }
   if (!result) return std::nullopt;
+  // A model can multiply symbols with each other until a dim has millions of terms. An element that
+  // is no longer a dim is not known, and the model computes it.
+  for (Dim& d : result->elements) d = d.is_too_complex() ? Dim::unknown() : d;
+  const bool says_nothing =
+      std::all_of(result->elements.begin(), result->elements.end(), [](Dim d) { return d.is_unknown(); });
+  if (guessed && says_nothing) return std::nullopt;
   return std::vector<IndexTensor>{std::move(*result)};
 }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
-#include "frontend/onnx/node.h"
+#include "frontend/onnx/importer.h"
 
 namespace relay::frontend {
 namespace {
@@ -20,15 +20,14 @@ Expr from_front(Node& n, size_t i, const std::vector<Dim>& extents) {
     const std::vector<int64_t> values = known->ints();
     if (std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= 0; })) return indices;
   }
-  std::vector<int64_t> numbers;
   for (Dim d : extents) {
-    if (!d.is_const())
+    if (d.is_unknown())
       n.unsupported("negative indices into an axis whose extent is not known are not supported",
                     "fix the dynamic axis with --input-shapes");
-    numbers.push_back(d.value());
   }
-  const Expr extent = numbers.size() == 1 ? n.builder().constant(Tensor::scalar_int(dtype, numbers[0]))
-                                          : n.ints(numbers, dtype);
+  const auto count = static_cast<int64_t>(extents.size());
+  Operand numbers = n.importer().operand({dtype, count == 1 ? Shape{} : Shape{count}, extents});
+  const Expr extent = n.importer().materialise(numbers);
   return n.call(kWhere,
                 {n.call(kLess, {indices, n.scalar(dtype, 0)}), n.call(kAdd, {indices, extent}), indices});
 }
@@ -124,22 +123,35 @@ Results scatter_elements(Node& n) {
 }
 
 Results one_hot(Node& n) {
-  const Tensor depth = n.constant(1, "depth");
-  n.require(depth.size() == 1, "its depth must be a single number");
-  const int64_t extent = depth.get_int(0);
+  const std::optional<Tensor> known = n.known(1);
+  const int64_t extent = known && known->size() == 1 ? known->get_int(0) : 1;
+  n.require(!known || known->size() == 1, "its depth must be a single number");
   n.require(extent >= 1 && extent < (int64_t{1} << 40), "its depth is out of range");
   n.require(n.rank(2) == 1, "its values must be the pair of off and on");
+  const auto depth = [&](DType dtype) -> Expr {
+    if (known) return n.builder().constant(Tensor::scalar_int(dtype, extent));
+    return n.cast(n.reshape(n.input(1), {}), dtype);
+  };
   const auto value = [&](int64_t i) { return n.reshape(n.slice(n.input(2), 0, i, i + 1), {}); };
-  // A negative index counts from the end; one that is out of range sets nothing.
+  // A negative index counts from the end from version 11 on; one that is out of range sets nothing.
   Expr indices = n.input(0);
   if (!type_of(indices).dtype.is_int()) indices = n.cast(indices, kInt64);
   const DType dtype = type_of(indices).dtype;
-  if (dtype.is_signed_int()) {
-    const Expr turned = n.call(kAdd, {indices, n.builder().constant(Tensor::scalar_int(dtype, extent))});
+  if (dtype.is_signed_int() && n.opset() >= 11) {
+    const Expr turned = n.call(kAdd, {indices, depth(dtype)});
     indices = n.call(kWhere, {n.call(kLess, {indices, n.scalar(dtype, 0)}), turned, indices});
   }
-  return {n.call(kOneHot, {indices, value(1), value(0)},
-                 {{"depth", extent}, {"axis", n.integer("axis", -1)}, {"dtype", n.dtype(2)}})};
+  const int64_t axis = n.integer("axis", -1);
+  if (known) {
+    return {n.call(kOneHot, {indices, value(1), value(0)},
+                   {{"depth", extent}, {"axis", axis}, {"dtype", n.dtype(2)}})};
+  }
+  std::vector<Dim> wanted = dims_of(indices);
+  const size_t at = n.axis(axis, wanted.size() + 1);
+  wanted.insert(wanted.begin() + static_cast<std::ptrdiff_t>(at), Dim::unknown());
+  const Expr e = n.call(kDynOneHot, {indices, value(1), value(0), depth(kInt64)},
+                        {{"axis", axis}, {"dtype", n.dtype(2)}});
+  return {n.importer().match_extents(e, wanted, n.proto().output(0))};
 }
 
 constexpr Row kRows[] = {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/dtype.h"
@@ -18,14 +19,19 @@ struct InputDim {
 struct Port {
   std::string name;
   std::optional<DType> dtype;                 // nothing: not a tensor, or of a dtype that Relay lacks
+  std::string_view stored = {};               // what a carrier carries (frontend/data/storage.h)
   std::optional<std::vector<InputDim>> dims;  // nothing: the model does not say its rank
+  // Of a sequence, an optional value or a map: its type, in words. Its tensors are not
+  // described above.
+  std::string composite = {};
 };
 
 struct Interface {
   std::vector<Port> inputs, outputs;  // inputs with a default are constants, and not among them
 };
 
-// "x: Tensor[(batch, 3, ?), float32]", "?" for what the model does not say.
+// "x: Tensor[(batch, 3, ?), float32]", "x: sequence of Tensor[(3), float32]", "?" for what the
+// model does not say.
 std::string show(const Port& port);
 
 }  // namespace relay::frontend

@@ -5,6 +5,8 @@
 #include "base/cat.h"
 #include "base/failure.h"
 #include "frontend/onnx/importer.h"
+#include "frontend/onnx/sequences.h"
+#include "frontend/onnx/stored.h"
 #include "op/registry.h"
 
 namespace relay::frontend {
@@ -19,7 +21,22 @@ int64_t work_of(const op::OpDef& op, int64_t largest_argument, int64_t results) 
 }  // namespace
 
 Expr Importer::materialise(Operand& operand) {
+  if (operand.storage) throw no_arithmetic(*operand.storage);
+  return carrier(operand);
+}
+
+Expr Importer::carrier(Operand& operand) {
   if (operand.expr) return operand.expr;
+  if (operand.elements) {
+    const Type type = value_type(*this, operand);
+    if (!type) {
+      throw Refusal{"unsupported-operator-form",
+                    "a sequence without elements, or an optional value that is not there, is needed when the "
+                    "model runs, and nothing says what its elements would be",
+                    {}};
+    }
+    return operand.expr = as_value(*this, operand, type);
+  }
   const IndexTensor& index = *operand.index;
   if (index.constant()) return operand.expr = builder_.constant(tensor_of(index));
   std::vector<Expr> parts;
@@ -74,6 +91,11 @@ Expr Importer::materialise(Dim dim) {
       case kernel::ExprKind::kFloorMod: done[e] = fold(op::kFloorMod); break;
       case kernel::ExprKind::kMin: done[e] = fold(op::kMinimum); break;
       case kernel::ExprKind::kMax: done[e] = fold(op::kMaximum); break;
+      case kernel::ExprKind::kBroadcast: {
+        const Expr is_one = op::call(builder_, op::kEqual, {args[0], integer(1)});
+        done[e] = op::call(builder_, op::kWhere, {is_one, args[1], args[0]});
+        break;
+      }
       default:
         throw Refusal{
             "unsupported-operator-form", cat("the extent `", show(dim), "` is needed as a number"), {}};
@@ -166,6 +188,7 @@ std::optional<Tensor> Importer::known(const Operand& operand) {
 
 std::optional<IndexTensor> Importer::index(Operand& operand) {
   if (operand.index) return operand.index;
+  if (operand.storage) return std::nullopt;  // nobody computes shapes with such elements
   if (!operand.closed || !operand.expr->type) return std::nullopt;
   const auto* type = operand.expr->type->as<TensorType>();
   const std::optional<Shape> shape = type ? type->static_shape() : std::nullopt;

@@ -8,6 +8,9 @@
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/refused.h"
+#include "frontend/onnx/schema.h"
+#include "frontend/onnx/sequences.h"
 
 namespace relay::frontend {
 namespace {
@@ -48,6 +51,11 @@ std::map<std::string, int32_t> dtypes_of(const ::onnx::GraphProto& graph) {
 // What the user can do about an operator that is not there.
 std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
   const std::string name = full_name(node);
+  if (const Schema* schema = find_schema(name, opset); schema && schema->removed) {
+    return cat("ONNX removed `", name, "` in version ", schema->since,
+               " of the operator set: convert the model with onnx.version_converter");
+  }
+  if (const auto reason = reason_to_refuse(name)) return std::string(*reason);
   std::vector<std::string> since;
   for (const Row& row : all_rows()) {
     if (row.name == name) since.push_back(cat(row.since));
@@ -55,7 +63,7 @@ std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
   if (!since.empty())
     return cat("`", name, "` is supported from version ", since.front(), " of the operator set on");
   if (!is_of_onnx(node)) {
-    if (find_row(node.op_type(), opset ? opset : 21)) {
+    if (find_row(node.op_type(), opset ? opset : newest_version(""))) {
       return cat("ONNX's own `", printable(node.op_type()), "` is supported; the one of `",
                  printable(node.domain()), "` is not");
     }
@@ -89,30 +97,41 @@ void Importer::name_file(const ::onnx::TensorProto& proto) const {
 
 bool Importer::list_nodes() {
   struct Open {
-    const ::onnx::GraphProto* graph;
+    const ::onnx::GraphProto* graph;  // null for the body of a function
+    const google::protobuf::RepeatedPtrField<::onnx::NodeProto>* nodes;
     int next;
     size_t depth;
   };
   // Graphs within a node are listed below it, indented. The order is that of the nodes in the file.
+  // The bodies of functions follow, each once, below a line with the function's name.
   std::string text;
   struct Line {
     const ::onnx::NodeProto* node;
     const ::onnx::GraphProto* graph;
+    int64_t opset;
     uint32_t begin, end;
   };
   std::vector<Line> lines;
-  std::vector<Open> open{{&model_.graph(), 0, 0}};
-  while (!open.empty()) {
+  std::vector<Open> open{{&model_.graph(), &model_.graph().node(), 0, 0}};
+  auto next_function = functions_.called().begin();
+  const Opsets* opsets = &model_opsets_;
+  while (!open.empty() || next_function != functions_.called().end()) {
+    if (open.empty()) {
+      const ModelFunction& f = **next_function++;
+      text += cat("function ", show_name(*f.proto), "\n");
+      opsets = &f.opsets;
+      open.push_back({nullptr, &f.body.node(), 0, 1});
+    }
     Open& top = open.back();
-    if (top.next == 0) {
+    if (top.next == 0 && top.graph) {
       for (const ::onnx::TensorProto& t : top.graph->initializer()) name_file(t);
     }
-    if (top.next == top.graph->node_size()) {
+    if (top.next == top.nodes->size()) {
       open.pop_back();
       continue;
     }
     const ::onnx::GraphProto* graph = top.graph;
-    const ::onnx::NodeProto& node = graph->node(top.next++);
+    const ::onnx::NodeProto& node = top.nodes->at(top.next++);
     const size_t depth = top.depth;
     if (lines.size() == options_.nodes || text.size() > kLongestListing) {
       diagnostics_
@@ -121,10 +140,11 @@ bool Importer::list_nodes() {
           .note("divide the model into several");
       return false;
     }
+    read_names_.insert(node.input().begin(), node.input().end());
     text.append(2 * depth, ' ');
     const auto begin = static_cast<uint32_t>(text.size());
-    text += line_of(node, opset_of(node)).substr(0, kLongestLine);
-    lines.push_back({&node, graph, begin, static_cast<uint32_t>(text.size())});
+    text += line_of(node, opset_in(*opsets, node)).substr(0, kLongestLine);
+    lines.push_back({&node, graph, opset_in(*opsets, node), begin, static_cast<uint32_t>(text.size())});
     text += '\n';
     for (int i = node.attribute_size(); i-- > 0;) {
       const ::onnx::AttributeProto& a = node.attribute(i);
@@ -139,8 +159,8 @@ bool Importer::list_nodes() {
             .note("export the model with its inner graphs written out where they are used");
         return false;
       }
-      if (a.has_g()) open.push_back({&a.g(), 0, depth + 1});
-      for (const ::onnx::GraphProto& g : a.graphs()) open.push_back({&g, 0, depth + 1});
+      if (a.has_g()) open.push_back({&a.g(), &a.g().node(), 0, depth + 1});
+      for (const ::onnx::GraphProto& g : a.graphs()) open.push_back({&g, &g.node(), 0, depth + 1});
     }
   }
 
@@ -151,10 +171,15 @@ bool Importer::list_nodes() {
     const ::onnx::NodeProto& node = *line.node;
     const Span span{file, line.begin, line.end};
     spans_.emplace(&node, span);
-    if (is_control_flow(full_name(node)) || find_row(full_name(node), opset_of(node))) continue;
+    const Schema* schema = find_schema(full_name(node), line.opset);
+    const bool removed = schema && schema->removed;
+    if (function_of(node) ||
+        (!removed && (is_control_flow(full_name(node)) || find_row(full_name(node), line.opset) ||
+                      is_composite_operator(full_name(node), line.opset))))
+      continue;
     ok = false;
     auto [known, fresh] = dtypes.try_emplace(line.graph);
-    if (fresh) known->second = dtypes_of(*line.graph);
+    if (fresh && line.graph) known->second = dtypes_of(*line.graph);
     std::string kinds;
     for (const std::string& input : node.input()) {
       const auto it = known->second.find(input);
@@ -163,11 +188,11 @@ bool Importer::list_nodes() {
     }
     Diagnostic& d =
         diagnostics_.error(span, "unsupported-operator",
-                           cat("operator `", printable(full_name(node)), "` of version ", opset_of(node),
+                           cat("operator `", printable(full_name(node)), "` of version ", line.opset,
                                node.name().empty() ? "" : cat(" (node `", printable(node.name()), "`)"),
                                kinds.empty() ? "" : cat(" on ", kinds), " is not supported"));
     // A remedy is looked for only where it will be read.
-    if (diagnostics_.errors() <= Diagnostics::kMaxKept) d.note(remedy_for(node, opset_of(node)));
+    if (diagnostics_.errors() <= Diagnostics::kMaxKept) d.note(remedy_for(node, line.opset));
   }
   return ok;
 }

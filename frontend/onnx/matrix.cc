@@ -1,5 +1,6 @@
 // Matrix products.
 #include "base/cat.h"
+#include "frontend/onnx/products.h"
 #include "frontend/onnx/quantised.h"
 
 namespace relay::frontend {
@@ -39,7 +40,8 @@ Expr as_batch(Node& n, Expr e, const std::vector<Dim>& batch) {
   return n.reshape(e, {count, matrix[0], matrix[1]});
 }
 
-// numpy.matmul: vectors, matrices, and stacks of matrices that broadcast.
+}  // namespace
+
 Expr multiply_matrices(Node& n, Expr a, Expr b, const std::vector<AttrArg>& attrs) {
   const size_t rank_a = type_of(a).rank(), rank_b = type_of(b).rank();
   n.require(rank_a > 0 && rank_b > 0, "its inputs must have at least one dimension");
@@ -62,6 +64,8 @@ Expr multiply_matrices(Node& n, Expr a, Expr b, const std::vector<AttrArg>& attr
   if (rank_a == 1) y = n.squeeze(y, {axis - 2});
   return y;
 }
+
+namespace {
 
 Results matrix_product(Node& n) { return {multiply_matrices(n, n.input(0), n.input(1), {})}; }
 
@@ -159,6 +163,8 @@ Results gemm(Node& n) {
       n.call(kMatmul, {n.input(0), n.input(1)},
              {{"transpose_a", n.integer("transA", 0) != 0}, {"transpose_b", n.integer("transB", 0) != 0}});
   if (alpha != 1) y = n.call(kMultiply, {y, n.scalar(dtype, alpha)});
+  if (n.opset() < 7 && n.integer("broadcast", 0) == 0)
+    n.require(n.rank(2) == 2, "its third input is no matrix, and its attribute `broadcast` is not 1");
   if (n.has(2) && beta != 0) {
     Expr c = n.input(2);
     if (beta != 1) c = n.call(kMultiply, {c, n.scalar(dtype, beta)});
@@ -173,7 +179,7 @@ Results einsum(Node& n) {
 
 constexpr Row kRows[] = {
     {"Einsum", 12, einsum},
-    {"Gemm", 7, gemm},
+    {"Gemm", 1, gemm},
     {"MatMul", 1, matrix_product},
     {"MatMulInteger", 10, matrix_product_of_integers},
     {"QLinearMatMul", 10, quantised_matrix_product},

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/cat.h"
+#include "frontend/onnx/computed.h"
 #include "frontend/onnx/importer.h"
 #include "op/tensor/attributes.h"
 
@@ -43,6 +44,31 @@ Results split_by_name(Node& n, Expr x, size_t axis, Dim extent, int64_t count) {
   return out;
 }
 
+// Parts of sizes that the model computes. A run compares their sum with the extent.
+Results split_by_sizes(Node& n, size_t axis) {
+  const std::vector<Dim> sizes = n.dims(1, "sizes");
+  n.require(sizes.size() == n.outputs(), "it has another number of sizes than outputs");
+  Dim at = 0;
+  std::vector<std::pair<Dim, Dim>> bounds;
+  for (Dim size : sizes) {
+    bounds.emplace_back(at, at + size);
+    at = at + size;
+  }
+  std::vector<Dim> wanted = dims_of(n.input(0));
+  if (prove_equal(wanted[axis], at) == kernel::Proof::kRefuted)
+    n.invalid("its sizes do not add up to the extent of the axis");
+  wanted[axis] = at;
+  const Expr x = n.importer().match_extents(n.input(0), wanted, n.proto().input(0));
+  Results out;
+  for (const auto& [begin, end] : bounds) {
+    out.push_back(n.call(kStridedSlice, {x},
+                         {{"begin", std::vector{begin}},
+                          {"end", std::vector{end}},
+                          {"axes", std::vector{static_cast<int64_t>(axis)}}}));
+  }
+  return out;
+}
+
 Results split(Node& n) {
   const Expr x = n.input(0);
   const TensorType& t = type_of(x);
@@ -50,8 +76,11 @@ Results split(Node& n) {
   const Dim extent = t.dims[axis];
   std::vector<int64_t> parts;
   if (n.opset() < 13) {
+    if (n.has(1))
+      n.unsupported("sizes as an input are not supported in this version", "its attribute `split` is");
     parts = n.integers("split");
   } else if (n.has(1)) {
+    if (!n.known(1)) return split_by_sizes(n, axis);
     parts = n.constant_ints(1, "sizes");
   }
   const auto count = static_cast<int64_t>(n.outputs());
@@ -124,23 +153,59 @@ Results slice_between(Node& n, std::vector<Dim> begin, std::vector<Dim> end, std
                  {{"begin", begin}, {"end", end}, {"strides", steps}, {"axes", axes}})};
 }
 
-std::vector<Dim> as_dims(const std::vector<int64_t>& values) {
+std::optional<std::vector<Dim>> as_dims(const std::vector<int64_t>& values) {
   std::vector<Dim> out;
   for (int64_t v : values) out.emplace_back(std::max(v, -INT64_MAX));
   return out;
 }
 
 Results slice_attributes(Node& n) {
-  return slice_between(n, as_dims(n.integers("starts")), as_dims(n.integers("ends")), n.integers("axes"), {});
+  return slice_between(n, *as_dims(n.integers("starts")), *as_dims(n.integers("ends")), n.integers("axes"),
+                       {});
 }
 
 Results slice(Node& n) {
+  // Of constants also those that are larger than a dim can say.
   const auto bounds = [&](size_t i, std::string_view what) {
-    return n.known(i) ? as_dims(n.constant_ints(i, what)) : n.dims(i, what);
+    return n.known(i) ? as_dims(n.constant_ints(i, what)) : n.known_dims(i, what);
   };
-  return slice_between(n, bounds(1, "starts"), bounds(2, "ends"),
-                       n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{},
+  const std::optional<std::vector<Dim>> begin = bounds(1, "starts"), end = bounds(2, "ends");
+  const bool has_places = (!n.has(3) || n.known(3)) && (!n.has(4) || n.known(4));
+  if (!begin || !end || !has_places) return {slice_computed(n)};
+  return slice_between(n, *begin, *end, n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{},
                        n.has(4) ? n.constant_ints(4, "steps") : std::vector<int64_t>{});
+}
+
+// Around the ends: what is put before the first element is the last one.
+Expr wrapped(Node& n, Expr x, const std::vector<std::pair<Dim, Dim>>& width) {
+  for (size_t axis = 0; axis < width.size(); ++axis) {
+    const auto [before, after] = width[axis];
+    if (before == Dim(0) && after == Dim(0)) continue;
+    const Dim extent = type_of(x).dims[axis];
+    constexpr int64_t kMost = 1 << 24;
+    if (!extent.is_const() || !before.is_const() || !after.is_const())
+      n.unsupported("mode=wrap needs a known extent and known pads",
+                    "fix the dynamic axis with --input-shapes");
+    n.require(extent.value() >= 1, "there is nothing to wrap around");
+    if (extent.value() > kMost || before.value() > kMost || after.value() > kMost)
+      n.unsupported("mode=wrap is not supported for more than 2^24 elements of an axis");
+    std::vector<int64_t> places;
+    for (int64_t i = -before.value(); i < extent.value() + after.value(); ++i)
+      places.push_back((i % extent.value() + extent.value()) % extent.value());
+    x = n.call(kTake, {x, n.ints(places)},
+               {{"axis", static_cast<int64_t>(axis)}, {"mode", std::string("clip")}});
+  }
+  return x;
+}
+
+std::string pad_mode(Node& n) {
+  const std::string mode = n.text("mode", "constant");
+  const bool wrap = mode == "wrap" && n.opset() >= 19;
+  if (mode != "constant" && mode != "reflect" && mode != "edge" && !wrap) {
+    n.unsupported(cat("mode `", mode.substr(0, 40), "` is not supported in version ", n.opset()),
+                  "constant, reflect and edge are; wrap is from version 19 on");
+  }
+  return mode;
 }
 
 // `pads`: all that is put before the axes, then all that is put behind them. Negative ones cut off.
@@ -151,17 +216,15 @@ Results pad_by(Node& n, const std::vector<Dim>& pads, std::vector<int64_t> axes,
     axes.resize(rank);
     std::iota(axes.begin(), axes.end(), 0);
   }
+  const std::vector<size_t> places = different_axes(n, axes, rank);
   n.require(pads.size() == 2 * axes.size(), "its pads have a wrong length");
-  const std::string mode = n.text("mode", "constant");
-  if (mode != "constant" && mode != "reflect" && mode != "edge") {
-    n.unsupported(cat("mode `", mode.substr(0, 40), "` is not supported"), "constant, reflect and edge are");
-  }
+  const std::string mode = pad_mode(n);
   std::vector<std::pair<Dim, Dim>> width(rank, {Dim(0), Dim(0)});
   std::vector<Dim> begin, end;
   std::vector<int64_t> cut;
   bool any = false;
   for (size_t i = 0; i < axes.size(); ++i) {
-    const size_t axis = n.axis(axes[i], rank);
+    const size_t axis = places[i];
     Dim before = pads[i], after = pads[i + axes.size()];
     const bool shorter = (before.is_const() && before.value() < 0) || (after.is_const() && after.value() < 0);
     if (shorter) {
@@ -177,19 +240,29 @@ Results pad_by(Node& n, const std::vector<Dim>& pads, std::vector<int64_t> axes,
   }
   if (!cut.empty()) x = n.call(kStridedSlice, {x}, {{"begin", begin}, {"end", end}, {"axes", cut}});
   if (!any) return {x};
+  if (mode == "wrap") return {wrapped(n, x, width)};
   return {n.call(kPad, {x, value}, {{"pad_width", pad_width(n.context(), width)}, {"pad_mode", mode}})};
 }
 
 Results pad_attributes(Node& n) {
-  return pad_by(n, as_dims(n.integers("pads")), {}, n.scalar(n.dtype(0), n.real("value", 0)));
+  return pad_by(n, *as_dims(n.integers(n.opset() < 2 ? "paddings" : "pads")), {},
+                n.scalar(n.dtype(0), n.real("value", 0)));
 }
 
 Results pad(Node& n) {
   const Expr value = n.has(2) ? n.reshape(n.input(2), {}) : n.scalar(n.dtype(0), 0);
-  return pad_by(n, n.dims(1, "pads"), n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{}, value);
+  const std::optional<std::vector<Dim>> pads = n.known_dims(1, "pads");
+  if (!pads && pad_mode(n) == "wrap")
+    n.unsupported("mode=wrap needs known pads", "fix the dynamic axis with --input-shapes");
+  if (!pads) return {pad_computed(n, pad_mode(n), value)};
+  return pad_by(n, *pads, n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{}, value);
 }
 
-Results tile(Node& n) { return {n.call(kTile, {n.input(0)}, {{"reps", n.dims(1, "repeats")}})}; }
+Results tile(Node& n) {
+  const std::optional<std::vector<Dim>> repeats = n.known_dims(1, "repeats");
+  if (!repeats) return {tile_computed(n)};
+  return {n.call(kTile, {n.input(0)}, {{"reps", *repeats}})};
+}
 
 // [n, c, h, w] with squares of channels made squares of pixels.
 int64_t block_size(Node& n) {
@@ -210,7 +283,16 @@ Results depth_to_space(Node& n) {
 }
 
 Results space_to_depth(Node& n) {
-  return {n.call(kSpaceToDepth, {n.input(0)}, {{"block_size", block_size(n)}})};
+  const int64_t b = block_size(n);
+  const std::string mode = n.text("mode", "DCR");
+  n.require(mode == "DCR" || mode == "CRD", "its attribute `mode` is neither DCR nor CRD");
+  const Expr y = n.call(kSpaceToDepth, {n.input(0)}, {{"block_size", b}});
+  if (mode == "DCR") return {y};
+  // The pixels of a block stand side by side among the channels, not the channels of a pixel.
+  const Dim channels = n.tensor(0).dims[1];
+  const std::vector<Dim> dims = dims_of(y);
+  const Expr blocks = n.reshape(y, {dims[0], Dim(b * b), channels, dims[2], dims[3]});
+  return {n.reshape(n.transpose(blocks, {0, 2, 1, 3, 4}), dims)};
 }
 
 Results reverse_sequence(Node& n) {
@@ -222,15 +304,15 @@ Results reverse_sequence(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Concat", 4, concat},
+    {"Concat", 1, concat},
     {"DepthToSpace", 1, depth_to_space},
-    {"Pad", 2, pad_attributes},
+    {"Pad", 1, pad_attributes},
     {"Pad", 11, pad},
     {"ReverseSequence", 10, reverse_sequence},
     {"Slice", 1, slice_attributes},
     {"Slice", 10, slice},
     {"SpaceToDepth", 1, space_to_depth},
-    {"Split", 2, split},
+    {"Split", 1, split},
     {"Tile", 6, tile},
     {"Transpose", 1, transpose},
 };

@@ -1,10 +1,15 @@
 #include "frontend/onnx/node.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/cat.h"
+#include "base/check.h"
+#include "frontend/onnx/computed.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/schema.h"
+#include "frontend/onnx/stored.h"
 
 namespace relay::frontend {
 
@@ -33,7 +38,17 @@ Operand& Node::operand(size_t i) {
 }
 
 Expr Node::input(size_t i) {
-  const Expr e = importer_.materialise(operand(i));
+  if (!carriers_ && storage(i)) throw no_arithmetic(*storage(i));
+  return carrier(i);
+}
+
+void Node::store(size_t i, const data::Storage* storage) {
+  stored_.resize(std::max(stored_.size(), i + 1));
+  stored_[i] = storage;
+}
+
+Expr Node::carrier(size_t i) {
+  const Expr e = importer_.carrier(operand(i));
   if (!e->type || !e->type->as<TensorType>()) unsupported(cat("its input ", i, " is not a tensor"));
   return e;
 }
@@ -46,7 +61,11 @@ std::vector<Expr> Node::all_inputs() {
 
 const TensorType& Node::tensor(size_t i) { return type_of(input(i)); }
 
-std::optional<Tensor> Node::known(size_t i) { return has(i) ? importer_.known(*inputs_[i]) : std::nullopt; }
+std::optional<Tensor> Node::known(size_t i) {
+  if (!has(i)) return std::nullopt;
+  if (!carriers_ && storage(i)) throw no_arithmetic(*storage(i));
+  return importer_.known(*inputs_[i]);
+}
 
 std::optional<IndexTensor> Node::index(size_t i) {
   return has(i) ? importer_.index(*inputs_[i]) : std::nullopt;
@@ -75,15 +94,19 @@ int64_t Node::constant_int(size_t i, std::string_view what) {
   return all[0];
 }
 
-std::vector<Dim> Node::dims(size_t i, std::string_view what) {
+std::optional<std::vector<Dim>> Node::known_dims(size_t i, std::string_view what) {
   operand(i);
   const std::optional<IndexTensor> t = index(i);
-  if (t && t->shape.size() <= 1 && t->complete() && t->dtype.is_int()) return t->elements;
-  if (t && (t->shape.size() > 1 || !t->dtype.is_int()))
+  if (!t) return std::nullopt;
+  if (t->shape.size() > 1 || !t->dtype.is_int())
     invalid(cat("its ", what, " (input ", i, ") must be a list of integers"));
-  throw Refusal{"unsupported-computed-input", cat("its ", what, " (input ", i, ") depends on the data"),
-                "it must follow from constants and shapes; fixing dynamic axes with --input-shapes, or "
-                "inputs with --fix-input, may help"};
+  if (!t->complete()) return std::nullopt;
+  return t->elements;
+}
+
+std::vector<Dim> Node::dims(size_t i, std::string_view what) {
+  if (const std::optional<std::vector<Dim>> known = known_dims(i, what)) return *known;
+  return named_numbers(*this, i, what);
 }
 
 // --- Attributes ----------------------------------------------------------------------------------
@@ -91,11 +114,30 @@ std::vector<Dim> Node::dims(size_t i, std::string_view what) {
 const AttributeProto* Node::attribute(std::string_view name) {
   for (const AttributeProto& a : proto_.attribute()) {
     if (a.name() != name) continue;
+    asked_.insert(a.name());
     if (!a.ref_attr_name().empty())
-      unsupported(cat("its attribute `", name, "` refers to a parameter of a model function"));
+      invalid(cat("its attribute `", name, "` refers to one of a function, and it is in none"));
     return &a;
   }
   return nullptr;
+}
+
+void Node::without_effect(std::initializer_list<std::string_view> names) {
+  for (std::string_view name : names) attribute(name);
+}
+
+void Node::require_all_asked() {
+  const Schema* schema = find_schema(full_name(proto_), opset_);
+  for (const AttributeProto& a : proto_.attribute()) {
+    const bool graph = a.type() == AttributeProto::GRAPH || a.type() == AttributeProto::GRAPHS;
+    // An old hint which inputs may be overwritten.
+    if (graph || asked_.contains(a.name()) || a.name() == "consumed_inputs") continue;
+    const SchemaAttribute* known = schema ? schema->find(a.name()) : nullptr;
+    if (known && known->is_default(a)) continue;
+    unsupported(cat("its attribute `", printable(a.name(), 80), "` is not supported with this value"),
+                known && known->has_default ? cat("the default, ", known->otherwise, ", is supported")
+                                            : std::string("export the model without it"));
+  }
 }
 
 namespace {
@@ -163,6 +205,15 @@ size_t Node::axis(int64_t axis, size_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + r : axis);
 }
 
+std::vector<Expr> Node::convert_as(std::string_view name, int64_t opset) {
+  const Row* row = find_row(name, opset);
+  CHECK(row, cat("no row for ", name));
+  const int64_t own = std::exchange(opset_, opset);
+  std::vector<Expr> out = row->convert(*this);
+  opset_ = own;
+  return out;
+}
+
 // --- Refusing ------------------------------------------------------------------------------------
 
 void Node::unsupported(std::string reason, std::string remedy) {
@@ -173,18 +224,11 @@ void Node::invalid(std::string reason, Slug slug) { throw Refusal{slug, std::mov
 
 // --- Making expressions --------------------------------------------------------------------------
 
-Refusal complicated_shape() {
-  return {"limit-dims", "the shape of its result is too complicated an expression",
-          "fix dynamic axes with --input-shapes"};
-}
-
 Expr Node::call(const op::OpDef& op, std::initializer_list<Expr> args, const std::vector<AttrArg>& attrs) {
   return call(op, std::span<const Expr>(args.begin(), args.size()), attrs);
 }
 Expr Node::call(const op::OpDef& op, std::span<const Expr> args, const std::vector<AttrArg>& attrs) {
-  const Expr made = op::call(builder(), op, args, attrs);
-  if (!manageable(made)) throw complicated_shape();
-  return made;
+  return op::call(builder(), op, args, attrs);
 }
 
 Expr Node::ints(const std::vector<int64_t>& values, DType dtype) {

@@ -5,6 +5,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,9 +26,6 @@ struct Refusal {
   Slug slug;
   std::string reason, remedy;
 };
-
-// Refuses what is not manageable (operand.h).
-Refusal complicated_shape();
 
 class Node {
  public:
@@ -52,17 +50,33 @@ class Node {
   size_t rank(size_t i) { return tensor(i).rank(); }
   DType dtype(size_t i) { return tensor(i).dtype; }
 
+  // --- Elements of a Storage. An input of such elements is refused unless the operator only moves
+  // them (stored.h), or the converter asks for their carrier.
+  const data::Storage* storage(size_t i) { return has(i) ? inputs_[i]->storage : nullptr; }
+  Expr carrier(size_t i);
+  void admit_carriers() { carriers_ = true; }
+  // Says that result i is the carrier of such elements.
+  void store(size_t i, const data::Storage* storage);
+  const data::Storage* result_storage(size_t i) const { return i < stored_.size() ? stored_[i] : nullptr; }
+
   // What is known of an input while the model is imported; the second form refuses where
   // it is not known.
   std::optional<Tensor> known(size_t i);
   Tensor constant(size_t i, std::string_view what);
   std::vector<int64_t> constant_ints(size_t i, std::string_view what);  // of rank 0 or 1
   int64_t constant_int(size_t i, std::string_view what);
-  std::vector<Dim> dims(size_t i, std::string_view what);  // likewise, symbolic ones too; none unknown
+  // Likewise, symbolic ones too, which are never negative: what only a run tells gets names.
+  std::vector<Dim> dims(size_t i, std::string_view what);
+  std::optional<std::vector<Dim>> known_dims(size_t i, std::string_view what);  // nothing if one is unknown
   std::optional<IndexTensor> index(size_t i);
 
   // --- Attributes. One of another kind than asked for refuses the node.
   const ::onnx::AttributeProto* attribute(std::string_view name);
+  // These attributes change nothing that the converter makes.
+  void without_effect(std::initializer_list<std::string_view> names);
+  // Refuses a node with an attribute that nothing has asked for: ignoring one that differs from its
+  // default would change what is computed. Inner graphs are left to the converter.
+  void require_all_asked();
   int64_t integer(std::string_view name, int64_t otherwise);
   int64_t integer(std::string_view name);  // must be there
   double real(std::string_view name, double otherwise);
@@ -73,6 +87,10 @@ class Node {
   // An axis of `rank` counted from the front.
   size_t axis(int64_t axis, size_t rank);
 
+  // What the row of another operator makes of this node, in a version of its own set: for operators
+  // of other domains that are the same.
+  std::vector<Expr> convert_as(std::string_view name, int64_t opset);
+
   // --- Refusing.
   [[noreturn]] void unsupported(std::string reason, std::string remedy = {});
   [[noreturn]] void invalid(std::string reason, Slug slug = "onnx-invalid");
@@ -80,9 +98,7 @@ class Node {
     if (!holds) invalid(std::string(reason));
   }
 
-  // --- Making expressions. Everything is typed at once. A result whose shape is not manageable
-  // refuses the node: broadcasting repeats both extents, so a node of many calls would take time
-  // that is exponential in their number.
+  // --- Making expressions. Everything is typed at once.
   Expr call(const op::OpDef& op, std::initializer_list<Expr> args, const std::vector<AttrArg>& attrs = {});
   Expr call(const op::OpDef& op, std::span<const Expr> args, const std::vector<AttrArg>& attrs = {});
   Expr proj(Expr tuple, uint32_t index) { return builder().proj(tuple, index); }
@@ -103,6 +119,9 @@ class Node {
   const ::onnx::NodeProto& proto_;
   int64_t opset_;
   std::vector<Operand*> inputs_;
+  bool carriers_ = false;
+  std::vector<const data::Storage*> stored_;
+  std::set<std::string_view> asked_;  // attributes
 };
 
 const TensorType& type_of(Expr e);
@@ -112,15 +131,17 @@ std::vector<Dim> dims_of(Expr e);
 using Results = std::vector<Expr>;
 
 // One row of the table of operators: how a node of this full name is converted, from this version
-// of the operator set on.
+// of the operator set on, and which forms it refuses.
 struct Row {
   std::string_view name;
   int64_t since;
   Results (*convert)(Node& node);
+  std::string_view refuses = {};
 };
 
 // The families, each in a file of its own.
 std::span<const Row> elementwise_rows();
+std::span<const Row> cast_rows();
 std::span<const Row> activation_rows();
 std::span<const Row> convolution_rows();
 std::span<const Row> pooling_rows();
@@ -132,6 +153,7 @@ std::span<const Row> movement_rows();
 std::span<const Row> indexing_rows();
 std::span<const Row> resize_rows();
 std::span<const Row> quantisation_rows();
+std::span<const Row> linear_quantisation_rows();
 std::span<const Row> quantised_rows();
 std::span<const Row> quantised_attention_rows();
 std::span<const Row> recurrent_rows();
@@ -140,6 +162,14 @@ std::span<const Row> sorting_rows();
 std::span<const Row> loss_rows();
 std::span<const Row> vision_rows();
 std::span<const Row> random_rows();
+std::span<const Row> old_version_rows();
+std::span<const Row> attention_rows();
+std::span<const Row> audio_rows();
+std::span<const Row> determinant_rows();
+std::span<const Row> linear_attention_rows();
+std::span<const Row> ngram_rows();
+std::span<const Row> optimiser_rows();
+std::span<const Row> placement_rows();
 
 // The name of a node's operator, with that of its domain if it is not ONNX's own: "Conv",
 // "com.microsoft.QLinearAdd".

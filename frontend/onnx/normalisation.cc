@@ -10,10 +10,42 @@ namespace {
 
 using namespace op;
 
+// Before version 7, an attribute said whether a node is used for inference.
+void require_inference(Node& n) {
+  if (n.opset() < 7 && n.integer("is_test", 0) == 0)
+    n.unsupported("training (is_test=0) is not supported", "set its attribute is_test to 1");
+}
+
+// From version 14 on: the statistics of the batch, and those that are kept, moved towards them.
+Results batch_normalisation_in_training(Node& n) {
+  const DType dtype = n.dtype(0), wide = n.dtype(3).bits > dtype.bits ? n.dtype(3) : dtype;
+  const size_t rank = n.rank(0);
+  n.require(rank >= 2, "its input needs batch and channels");
+  std::vector<int64_t> axes(rank - 1);
+  std::iota(axes.begin(), axes.end(), 1);
+  axes[0] = 0;
+  const Expr x = n.cast(n.input(0), wide);
+  const double momentum = n.real("momentum", 0.9f);
+  const Expr mean = n.call(kMean, {x}, {{"axis", axes}, {"keepdims", true}});
+  const Expr centred = n.call(kSubtract, {x, mean});
+  const Expr variance =
+      n.call(kMean, {n.call(kMultiply, {centred, centred})}, {{"axis", axes}, {"keepdims", true}});
+  const auto flat = [&](Expr e) { return n.squeeze(e, axes); };
+  const std::vector<Expr> args{x, n.cast(n.input(1), wide), n.cast(n.input(2), wide), flat(mean),
+                               flat(variance)};
+  const Expr all = n.call(kBatchNorm, args, {{"axis", int64_t{1}}, {"epsilon", n.real("epsilon", 1e-5f)}});
+  const auto moved = [&](size_t i, Expr now) {
+    return n.cast(n.call(kAdd, {n.call(kMultiply, {n.cast(n.input(i), wide), n.scalar(wide, momentum)}),
+                                n.call(kMultiply, {now, n.scalar(wide, 1 - momentum)})}),
+                  n.dtype(i));
+  };
+  return {n.cast(n.proj(all, 0), dtype), moved(3, args[3]), moved(4, args[4])};
+}
+
 Results batch_normalisation(Node& n) {
-  if (n.integer("training_mode", 0) != 0)
-    n.unsupported("training is not supported", "export the model for inference");
-  if (n.opset() < 9 && n.integer("spatial", 1) != 1) n.unsupported("spatial=0 is not supported");
+  require_inference(n);
+  if (n.integer("training_mode", 0) != 0) return batch_normalisation_in_training(n);
+  n.without_effect({"momentum"});
   for (size_t i = 1; i < n.outputs(); ++i) {
     if (n.wants(i)) n.unsupported("results of training are not supported", "export the model for inference");
   }
@@ -21,6 +53,12 @@ Results batch_normalisation(Node& n) {
   const DType dtype = n.dtype(0), wide = n.dtype(3).bits > dtype.bits ? n.dtype(3) : dtype;
   std::vector<Expr> args;
   for (size_t i = 0; i < 5; ++i) args.push_back(n.cast(n.input(i), wide));
+  if (n.opset() < 9 && n.integer("spatial", 1) == 0) {
+    // Each place of an example has its own statistics: they broadcast along the batch.
+    const Expr variance = n.call(kAdd, {args[4], n.scalar(wide, n.real("epsilon", 1e-5f))});
+    const Expr unit = n.call(kDivide, {n.call(kSubtract, {args[0], args[3]}), n.call(kSqrt, {variance})});
+    return {n.cast(n.call(kAdd, {n.call(kMultiply, {unit, args[1]}), args[2]}), dtype)};
+  }
   const Expr all = n.call(kBatchNorm, args, {{"axis", int64_t{1}}, {"epsilon", n.real("epsilon", 1e-5f)}});
   return {n.cast(n.proj(all, 0), dtype)};
 }
@@ -46,7 +84,7 @@ Normalised normalise(Node& n, Expr x, const std::vector<int64_t>& axes, double e
 
 // The dtype in which statistics are computed at least, and given.
 DType stash_dtype(Node& n) {
-  const auto dtype = data::dtype_of_onnx(static_cast<int32_t>(n.integer("stash_type", 1)));
+  const auto dtype = data::dtype_of_onnx(n.integer("stash_type", 1));
   n.require(dtype && dtype->is_float(), "its attribute `stash_type` names no float");
   return *dtype;
 }
@@ -59,6 +97,7 @@ Results layer_normalisation(Node& n) {
   const size_t first = n.axis(n.integer("axis", -1), t.rank());
   const double epsilon = n.real("epsilon", 1e-5f);
   n.require(n.has(1), "its scale is missing");
+  n.without_effect({"stash_type"});  // at most, one operator is more precise
   if (!n.wants(1) && !n.wants(2) && first + 1 == t.rank() && n.has(2) && n.rank(1) == 1 && n.rank(2) == 1) {
     return {n.call(kLayerNorm, {x, n.input(1), n.input(2)}, {{"axis", int64_t{-1}}, {"epsilon", epsilon}})};
   }
@@ -70,6 +109,21 @@ Results layer_normalisation(Node& n) {
   if (n.has(2)) y = n.call(kAdd, {y, n.input(2)});
   // The statistics have the dtype that `stash_type` says, also where the data is wider.
   return {y, n.cast(parts.mean, stash), n.cast(parts.inverse, stash)};
+}
+
+// x / sqrt(mean(x^2) + epsilon) * scale, over the last axes.
+Results rms_normalisation(Node& n) {
+  const Expr x = n.input(0);
+  const TensorType& t = type_of(x);
+  std::vector<int64_t> axes(t.rank() - n.axis(n.integer("axis", -1), t.rank()));
+  std::iota(axes.begin(), axes.end(), static_cast<int64_t>(t.rank() - axes.size()));
+  n.require(n.rank(1) <= t.rank(), "its scale has more dimensions than its input");
+  const Expr wide = n.cast(x, wider(t.dtype, stash_dtype(n)));
+  const DType dtype = type_of(wide).dtype, scaled = n.dtype(1);
+  const Expr mean = n.call(kMean, {n.call(kMultiply, {wide, wide})}, {{"axis", axes}, {"keepdims", true}});
+  const Expr root = n.call(kSqrt, {n.call(kAdd, {mean, n.scalar(dtype, n.real("epsilon", 1e-5f))})});
+  const Expr y = n.cast(n.cast(n.call(kDivide, {wide, root}), t.dtype), scaled);
+  return {n.call(kMultiply, {y, n.input(1)})};
 }
 
 // Each group of channels of each example by itself.
@@ -134,6 +188,8 @@ Results lp_normalisation(Node& n) {
 
 // Nothing is dropped at inference.
 Results dropout(Node& n) {
+  require_inference(n);
+  n.without_effect({"ratio", "seed"});
   if (n.opset() >= 12 && n.has(2)) {
     const Tensor training = n.constant(2, "training mode");
     n.require(training.size() == 1, "its training mode must be a single value");
@@ -150,14 +206,15 @@ Results dropout(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"BatchNormalization", 7, batch_normalisation},
-    {"Dropout", 7, dropout},
+    {"BatchNormalization", 1, batch_normalisation, "training before version 14"},
+    {"Dropout", 1, dropout, "training"},
     {"GroupNormalization", 18, group_normalisation},
-    {"InstanceNormalization", 6, instance_normalisation},
-    {"LRN", 1, local_response_normalisation},
+    {"InstanceNormalization", 1, instance_normalisation},
+    {"LRN", 1, local_response_normalisation, "an even size"},
     {"LayerNormalization", 17, layer_normalisation},
     {"LpNormalization", 1, lp_normalisation},
     {"MeanVarianceNormalization", 9, mean_variance_normalisation},
+    {"RMSNormalization", 23, rms_normalisation},
 };
 
 }  // namespace

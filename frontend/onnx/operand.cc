@@ -5,40 +5,6 @@
 
 namespace relay::frontend {
 
-namespace {
-
-// A model can multiply symbols with each other until a dim has millions of terms. No honest
-// shape is like that.
-bool manageable(Dim d) {
-  constexpr size_t kMostParts = 512;
-  if (!d.is_symbolic()) return true;
-  std::vector<const kernel::ExprNode*> pending{d.symbolic().get()};
-  size_t parts = 0;
-  while (!pending.empty()) {
-    const kernel::ExprNode* e = pending.back();
-    pending.pop_back();
-    parts += 1 + e->args.size();
-    if (parts > kMostParts) return false;
-    pending.insert(pending.end(), e->args.begin(), e->args.end());
-  }
-  return true;
-}
-
-bool all_manageable(const auto& dims) {
-  return std::all_of(dims.begin(), dims.end(), [](Dim d) { return manageable(d); });
-}
-
-}  // namespace
-
-bool manageable(Expr e) {
-  const auto* type = e && e->type ? e->type->as<TensorType>() : nullptr;
-  return !type || !type->has_symbolic_dim || all_manageable(type->dims);
-}
-
-bool manageable(const Operand& o) {
-  return (!o.index || all_manageable(o.index->elements)) && manageable(o.expr);
-}
-
 bool IndexTensor::complete() const {
   return std::none_of(elements.begin(), elements.end(), [](Dim d) { return d.is_unknown(); });
 }

@@ -1,9 +1,11 @@
 // What the name of a tensor stands for while a model is imported.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "frontend/data/storage.h"
 #include "ir/expr.h"
 
 namespace relay::frontend {
@@ -23,16 +25,18 @@ struct IndexTensor {
 inline constexpr int64_t kMaxIndexElements = 4096;
 
 struct Operand {
-  Expr expr = nullptr;               // null: made of `index` when first needed
-  std::optional<IndexTensor> index;  // what is known of the elements
-  bool closed = false;               // depends on constants only
-  bool failed = false;               // its node was refused: users are passed over in silence
+  Expr expr = nullptr;                     // null: made of `index` when first needed
+  std::optional<IndexTensor> index;        // what is known of the elements
+  const data::Storage* storage = nullptr;  // not null: `expr` is the carrier of such elements
+  bool closed = false;                     // depends on constants only
+  bool absent = false;                     // an input of a function that its call leaves out
+  // A sequence of known length, or an optional value of which is known whether it is there (then it
+  // has one element): sequences.h.
+  enum class Form : uint8_t { kTensor, kSequence, kOptional };
+  Form form = Form::kTensor;
+  std::shared_ptr<const std::vector<Operand>> elements = nullptr;
+  bool failed = false;  // its node was refused: users are passed over in silence
 };
-
-// False if a dim of the type, or one that is known as an element, is an expression that no
-// honest shape is.
-bool manageable(Expr e);
-bool manageable(const Operand& o);
 
 std::optional<IndexTensor> index_of(const Tensor& t);  // nothing if too large or not whole
 Tensor tensor_of(const IndexTensor& t);                // of a constant one

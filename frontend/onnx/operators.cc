@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/cat.h"
+#include "frontend/onnx/contributed.h"
 #include "frontend/onnx/node.h"
 
 namespace relay::frontend {
@@ -12,12 +13,39 @@ namespace {
 const std::map<std::string_view, std::vector<const Row*>>& table() {
   static const auto made = [] {
     std::map<std::string_view, std::vector<const Row*>> out;
-    for (const auto rows :
-         {elementwise_rows(),   activation_rows(), convolution_rows(), pooling_rows(),
-          normalisation_rows(), matrix_rows(),     reduction_rows(),   shape_rows(),
-          movement_rows(),      indexing_rows(),   resize_rows(),      quantisation_rows(),
-          recurrent_rows(),     signal_rows(),     sorting_rows(),     loss_rows(),
-          vision_rows(),        random_rows(),     quantised_rows(),   quantised_attention_rows()}) {
+    for (const auto rows : {elementwise_rows(),
+                            activation_rows(),
+                            convolution_rows(),
+                            pooling_rows(),
+                            normalisation_rows(),
+                            matrix_rows(),
+                            reduction_rows(),
+                            shape_rows(),
+                            movement_rows(),
+                            indexing_rows(),
+                            resize_rows(),
+                            quantisation_rows(),
+                            recurrent_rows(),
+                            signal_rows(),
+                            sorting_rows(),
+                            loss_rows(),
+                            vision_rows(),
+                            random_rows(),
+                            quantised_rows(),
+                            quantised_attention_rows(),
+                            old_version_rows(),
+                            cast_rows(),
+                            linear_quantisation_rows(),
+                            attention_rows(),
+                            audio_rows(),
+                            determinant_rows(),
+                            linear_attention_rows(),
+                            ngram_rows(),
+                            optimiser_rows(),
+                            placement_rows()}) {
+      for (const Row& row : rows) out[row.name].push_back(&row);
+    }
+    for (const std::span<const Row> rows : contributed_rows()) {
       for (const Row& row : rows) out[row.name].push_back(&row);
     }
     for (auto& [name, rows] : out) {

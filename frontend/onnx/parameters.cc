@@ -2,9 +2,11 @@
 #include "base/cat.h"
 #include "base/nearest.h"
 #include "frontend/data/onnx_tensor.h"
+#include "frontend/data/storage.h"
 #include "frontend/onnx/fixed_input.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/usage.h"
 
 namespace relay::frontend {
 namespace {
@@ -49,14 +51,9 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
                                        " was asked for, and it has ", rank, " dimensions"));
     return std::nullopt;
   }
-  const auto variable = [&](std::string_view name) {
-    std::string unique = identifier(name);
-    for (int i = 2; !variables_.insert(unique).second; ++i) unique = cat(identifier(name), "_", i);
-    return context().shape_variable(unique);
-  };
   const auto named = [&](const std::string& name) {
     const auto it = axes_.find(name);
-    return it != axes_.end() ? it->second : axes_.emplace(name, variable(name)).first->second;
+    return it != axes_.end() ? it->second : axes_.emplace(name, new_variable(name)).first->second;
   };
   std::vector<Dim> out;
   for (size_t i = 0; i < rank; ++i) {
@@ -79,7 +76,7 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
     } else if (wish && !wish->name.empty()) {
       out.push_back(named(wish->name));
     } else {
-      out.push_back(variable(cat(input.name(), "_", i)));
+      out.push_back(new_variable(cat(input.name(), "_", i)));
     }
   }
   return out;
@@ -88,7 +85,7 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
 bool Importer::declare_inputs(std::vector<const Var*>& params) {
   const ::onnx::GraphProto& graph = model_.graph();
   bool ok = true;
-  std::vector<const ::onnx::ValueInfoProto*> inputs;
+  std::vector<const ::onnx::ValueInfoProto*> inputs, composites;
   std::set<std::string> names;
   for (const ::onnx::ValueInfoProto& input : graph.input()) {
     const bool is_new = names.insert(input.name()).second;
@@ -99,7 +96,14 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
                                     : cat("two inputs are called `", printable(input.name()), "`")));
       ok = false;
     } else if (!scope_->find(input.name())) {  // an input with a default is a constant
-      inputs.push_back(&input);
+      std::vector<const ::onnx::ValueInfoProto*> tensors;
+      if (input.type().has_tensor_type() || !expand_input(input.name(), input.type(), tensors)) {
+        inputs.push_back(&input);
+        continue;
+      }
+      composites.push_back(&input);
+      for (const ::onnx::ValueInfoProto* t : tensors) names.insert(t->name());
+      inputs.insert(inputs.end(), tensors.begin(), tensors.end());
     }
   }
   const auto check_given = [&](const auto& given, std::string_view what) {
@@ -135,18 +139,20 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
       }
     }
   }
+  std::optional<std::unordered_set<std::string_view>> used;  // looked up where there is text
   for (const ::onnx::ValueInfoProto* input : inputs) {
     if (!input->type().has_tensor_type()) {
-      diagnostics_
-          .error(Span::none(), "unsupported-input",
-                 cat("input `", printable(input->name()), "` of `", name_,
-                     "` is not a tensor; sequences, maps and optional values are not supported"))
-          .note("export the model with an input for each tensor");
-      ok = false;
+      ok = declare_list(*input, params) && ok;
       continue;
     }
     const int32_t code = input->type().tensor_type().elem_type();
-    const std::optional<DType> dtype = data::dtype_of_onnx(code);
+    const data::Storage* storage = data::storage_of_onnx(code);
+    const std::optional<DType> dtype = storage ? storage->carrier : data::dtype_of_onnx(code);
+    // Text that nobody takes is no input of the program.
+    if (code == ::onnx::TensorProto::STRING) {
+      if (!used) used = used_names(graph);
+      if (!used->contains(input->name())) continue;
+    }
     if (!dtype) {
       diagnostics_
           .error(Span::none(), "unsupported-dtype",
@@ -180,9 +186,13 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
     } else if (is_one_element(*param)) {
       switches_.insert(param);
     }
+    value.storage = storage;
     scope_->names.emplace(input->name(), std::move(value));
   }
-  return ok;
+  if (!ok) return false;
+  for (const ::onnx::ValueInfoProto* c : composites)
+    scope_->names.emplace(c->name(), gathered_input(c->name(), c->type()));
+  return !diagnostics_.has_errors();
 }
 
 }  // namespace relay::frontend

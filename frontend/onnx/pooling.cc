@@ -1,8 +1,11 @@
 // Pooling: over windows, and over all spatial axes.
+#include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "base/cat.h"
 #include "frontend/onnx/window.h"
+#include "op/tensor/attributes.h"
 #include "op/tensor/common.h"
 
 namespace relay::frontend {
@@ -22,10 +25,88 @@ Results pool(Node& n, const OpDef& images, const OpDef& volumes, std::vector<Att
   return {as_line(n, n.call(w.over(images, volumes), {as_image(n, n.input(0), w)}, attrs), w)};
 }
 
+int64_t least_int(DType dtype) { return dtype.is_signed_int() ? INT64_MIN >> (64 - dtype.bits) : 0; }
+
+// The number of each element of x in its whole, or with the first spatial axis running fastest.
+Expr numbers_of(Node& n, bool column_major) {
+  std::vector<Dim> dims = dims_of(n.input(0));
+  if (column_major) std::reverse(dims.begin() + 2, dims.end());
+  const std::vector<AttrArg> attrs{
+      {"shape", std::vector<Dim>{product(dims)}}, {"axis", int64_t{0}}, {"dtype", kInt64}};
+  const Expr numbers = n.reshape(n.call(kIota, std::span<const Expr>(), attrs), dims);
+  if (!column_major || dims.size() == 3) return numbers;
+  std::vector<int64_t> axes{0, 1};
+  for (auto axis = static_cast<int64_t>(dims.size()); axis-- > 2;) axes.push_back(axis);
+  return n.transpose(numbers, axes);
+}
+
+// Where the largest element of each window of x is, the first one of several. All windows' elements
+// at one offset are a strided slice; the slices are compared one after the other.
+Expr places_of_largest(Node& n, const Window& w, const std::vector<Dim>& result) {
+  constexpr int64_t kMostElements = 1024;
+  const Expr x = n.input(0);
+  const DType dtype = type_of(x).dtype;
+  const size_t rank = type_of(x).rank();
+  std::vector<std::pair<Dim, Dim>> width(rank, {Dim(0), Dim(0)});
+  int64_t elements = 1;
+  for (size_t i = 0; i < w.axes; ++i) {
+    const Dim extent = type_of(x).dims[i + 2], count = result[i + 2];
+    if (!extent.is_const() || !count.is_const())
+      n.unsupported("its second result, the indices, needs known extents",
+                    "fix the dynamic axes with --input-shapes");
+    elements *= w.kernel[i];
+    if (elements > kMostElements) n.unsupported("the indices of so large windows are not supported");
+    const int64_t reach = (count.value() - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1;
+    width[i + 2] = {Dim(w.begin[i]), Dim(std::max<int64_t>(0, reach - extent.value() - w.begin[i]))};
+  }
+  const auto padded = [&](Expr e, Expr value) {
+    return n.call(kPad, {e, value}, {{"pad_width", pad_width(n.context(), width)}});
+  };
+  const Expr least = dtype.is_float() ? n.scalar(dtype, -std::numeric_limits<double>::infinity())
+                                      : n.builder().constant(Tensor::scalar_int(dtype, least_int(dtype)));
+  const Expr values = padded(x, least);
+  const Expr numbers = padded(numbers_of(n, n.integer("storage_order", 0) != 0),
+                              n.builder().constant(Tensor::scalar_int(kInt64, -1)));
+  std::vector<int64_t> axes(w.axes), offset(w.axes, 0);
+  std::iota(axes.begin(), axes.end(), 2);
+  Expr best = nullptr, place = nullptr;
+  for (int64_t at = 0; at < elements; ++at) {
+    std::vector<Dim> begin, end;
+    int64_t rest = at;
+    for (size_t i = w.axes; i-- > 0; rest /= w.kernel[i]) offset[i] = rest % w.kernel[i] * w.dilations[i];
+    for (size_t i = 0; i < w.axes; ++i) {
+      begin.emplace_back(offset[i]);
+      end.emplace_back(offset[i] + (result[i + 2].value() - 1) * w.strides[i] + 1);
+    }
+    const auto part = [&](Expr e) {
+      return n.call(kStridedSlice, {e},
+                    {{"begin", begin}, {"end", end}, {"strides", w.strides}, {"axes", axes}});
+    };
+    const Expr value = part(values), number = part(numbers);
+    if (!best) {
+      best = value;
+      place = number;
+      continue;
+    }
+    // An element counts where there was only padding before, also if it is as small.
+    const Expr larger =
+        n.call(kLogicalOr, {n.call(kGreater, {value, best}),
+                            n.call(kLogicalAnd, {n.call(kLess, {place, n.scalar(kInt64, 0)}),
+                                                 n.call(kGreaterEqual, {number, n.scalar(kInt64, 0)})})});
+    best = n.call(kWhere, {larger, value, best});
+    place = n.call(kWhere, {larger, number, place});
+  }
+  return place;
+}
+
 Results max_pool(Node& n) {
-  if (n.integer("storage_order", 0) != 0) n.unsupported("storage_order=1 is not supported");
-  if (n.wants(1)) n.unsupported("its second result, the indices, is not supported");
-  return pool(n, kMaxPool2d, kMaxPool3d, {});
+  n.without_effect({"storage_order"});  // it is about the second result
+  Results out = pool(n, kMaxPool2d, kMaxPool3d, {});
+  if (!n.wants(1)) return out;
+  Window w = read_window(n, n.rank(0), {});
+  if (w.begin.empty()) pad_to_same(n, w, n.tensor(0), n.text("auto_pad", "") == "SAME_UPPER");
+  out.push_back(places_of_largest(n, w, dims_of(out[0])));
+  return out;
 }
 
 Results average_pool(Node& n) {
@@ -34,12 +115,26 @@ Results average_pool(Node& n) {
 
 // (sum |x|^p)^(1/p) over the window: an average of powers, times the size of the window.
 Results lp_pool(Node& n) {
-  const int64_t p = n.integer("p", 2);
+  const double p = n.opset() < 2 ? n.real("p", 2) : static_cast<double>(n.integer("p", 2));
   n.require(p >= 1 && p <= 64, "its attribute `p` is out of range");
   Window w = read_window(n, n.rank(0), {});
   if (w.begin.empty()) pad_to_same(n, w, n.tensor(0), n.text("auto_pad", "") == "SAME_UPPER");
+  if (w.ceil_mode) {
+    // Zeros behind the end, for windows that reach beyond it.
+    for (size_t i = 0; i < w.axes; ++i) {
+      const Dim extent = n.tensor(0).dims[i + 2];
+      if (!extent.is_const())
+        n.unsupported("ceil_mode=1 needs known extents", "fix the dynamic axis with --input-shapes");
+      n.require(extent.value() < (int64_t{1} << 40), "its extent is out of range");
+      const int64_t rest = extent.value() + w.begin[i] + w.end[i] - (w.kernel[i] - 1) * w.dilations[i] - 1;
+      const int64_t more = rest % w.strides[i] == 0 ? 0 : w.strides[i] - rest % w.strides[i];
+      // Not for one that begins behind the last element.
+      if (rest > 0 && rest + more < extent.value() + w.begin[i]) w.end[i] += more;
+    }
+    w.ceil_mode = false;
+  }
   const DType dtype = n.dtype(0);
-  const Expr power = n.call(kPower, {n.call(kAbs, {n.input(0)}), n.scalar(dtype, static_cast<double>(p))});
+  const Expr power = n.call(kPower, {n.call(kAbs, {n.input(0)}), n.scalar(dtype, p)});
   const Expr mean = n.call(w.over(kAvgPool2d, kAvgPool3d), {as_image(n, power, w)},
                            {{"pool_size", w.both(w.kernel, 1)},
                             {"strides", w.both(w.strides, 1)},
@@ -47,11 +142,26 @@ Results lp_pool(Node& n) {
                             {"padding", w.padding()},
                             {"ceil_mode", w.ceil_mode},
                             {"count_include_pad", true}});
-  if (w.ceil_mode) n.unsupported("ceil_mode=1 is not supported here");
   double size = 1;
   for (int64_t k : w.kernel) size *= static_cast<double>(k);
   const Expr sum = n.call(kMultiply, {mean, n.scalar(dtype, size)});
-  return {as_line(n, n.call(kPower, {sum, n.scalar(dtype, 1.0 / static_cast<double>(p))}), w)};
+  return {as_line(n, n.call(kPower, {sum, n.scalar(dtype, 1.0 / p)}), w)};
+}
+
+// The same over all of each channel.
+Results global_lp_pool(Node& n) {
+  const double p = n.opset() < 2 ? n.real("p", 2) : static_cast<double>(n.integer("p", 2));
+  n.require(p > 0 && p <= 64, "its attribute `p` is out of range");
+  const Expr x = n.input(0);
+  const size_t rank = type_of(x).rank();
+  n.require(rank >= 2, "its input needs batch and channels");
+  if (rank == 2) return {n.call(kAbs, {x})};
+  std::vector<int64_t> axes;
+  for (size_t d = 2; d < rank; ++d) axes.push_back(static_cast<int64_t>(d));
+  const auto number = [&](double v) { return n.scalar(type_of(x).dtype, v); };
+  const Expr power = p == 2 ? n.call(kMultiply, {x, x}) : n.call(kPower, {n.call(kAbs, {x}), number(p)});
+  const Expr sum = n.call(kSum, {power}, {{"axis", axes}, {"keepdims", true}});
+  return {p == 2 ? n.call(kSqrt, {sum}) : n.call(kPower, {sum, number(1 / p)})};
 }
 
 // The elements go to the places that input 1 has: indices into the whole of what was pooled. Input
@@ -107,11 +217,12 @@ Results global_average_pool(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"AveragePool", 7, average_pool},
+    {"AveragePool", 1, average_pool, "more than 3 spatial axes, negative pads"},
     {"GlobalAveragePool", 1, global_average_pool},
     {"GlobalMaxPool", 1, global_max_pool},
-    {"LpPool", 2, lp_pool},
-    {"MaxPool", 1, max_pool},
+    {"GlobalLpPool", 1, global_lp_pool},
+    {"LpPool", 1, lp_pool, "more than 3 spatial axes, negative pads"},
+    {"MaxPool", 1, max_pool, "more than 3 spatial axes, negative pads"},
     {"MaxUnpool", 9, max_unpool},
 };
 

@@ -1,6 +1,4 @@
 // Quantisation: real = scale * (integer - zero point).
-#include "base/cat.h"
-#include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/quantised.h"
 
 namespace relay::frontend {
@@ -60,53 +58,13 @@ DynamicallyQuantised quantised_dynamically(Node& n, Expr x) {
 
 namespace {
 
-int64_t axis_of(Node& n, Expr scale) {
-  if (n.integer("block_size", 0) != 0) n.unsupported("quantisation in blocks is not supported");
-  const int64_t axis = n.integer("axis", 1);
-  if (type_of(scale).rank() == 0) return -1;
-  return static_cast<int64_t>(n.axis(axis, n.rank(0)));
-}
-
-void require_small_integer(Node& n, DType dtype) {
-  if (dtype.is_int()) return;
-  n.unsupported(cat("quantisation to ", dtype.name(), " is not supported"),
-                "int8, uint8, int16 and uint16 are");
-}
-
-Results quantize_linear(Node& n) {
-  DType dtype = kUInt8;
-  if (n.has(2)) {
-    dtype = n.dtype(2);
-  } else if (const int64_t code = n.integer("output_dtype", 0); code != 0) {
-    dtype = data::dtype_of_onnx(static_cast<int32_t>(code)).value_or(kFloat32);
-  }
-  require_small_integer(n, dtype);
-  const Expr scale = parameter_at(n, 1);
-  const Expr x = n.cast(n.input(0), type_of(scale).dtype);
-  return {n.call(kQnnQuantize, {x, scale, zero_point_at(n, 2, scale)},
-                 {{"axis", axis_of(n, scale)}, {"out_dtype", dtype}})};
-}
-
-Results dequantize_linear(Node& n) {
-  require_small_integer(n, n.dtype(0));
-  const Expr scale = parameter_at(n, 1);
-  return {n.call(kQnnDequantize, {n.input(0), scale, zero_point_at(n, 2, scale)},
-                 {{"axis", axis_of(n, scale)}, {"out_dtype", type_of(scale).dtype}})};
-}
-
 Results dynamic_quantize_linear(Node& n) {
   n.require(n.dtype(0) == kFloat32, "its input must be float32");
   const DynamicallyQuantised q = quantised_dynamically(n, n.input(0));
   return {q.integers, q.scale, n.cast(q.zero_point, kUInt8)};
 }
 
-constexpr Row kRows[] = {
-    {"DequantizeLinear", 10, dequantize_linear},
-    {"DynamicQuantizeLinear", 11, dynamic_quantize_linear},
-    {"QuantizeLinear", 10, quantize_linear},
-    {"com.microsoft.DequantizeLinear", 1, dequantize_linear},
-    {"com.microsoft.QuantizeLinear", 1, quantize_linear},
-};
+constexpr Row kRows[] = {{"DynamicQuantizeLinear", 11, dynamic_quantize_linear}};
 
 }  // namespace
 

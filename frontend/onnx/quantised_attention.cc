@@ -70,13 +70,13 @@ Results attention(Node& n) {
         n.reshape(n.slice(projected, 2, i * hidden, (i + 1) * hidden), {batch, steps, Dim(heads), Dim(size)});
     return n.reshape(n.transpose(split, {0, 2, 1, 3}), {batch * Dim(heads), steps, Dim(size)});
   };
-  const double given = n.real("scale", 0);
+  const double given = n.real("scale", 0), masked_out = n.real("mask_filter_value", -10000);
   const double scale = given != 0 ? given : 1 / std::sqrt(static_cast<double>(size));
   Expr scores = n.call(kBatchMatmul, {part(0), part(1)}, {{"transpose_b", true}});
   scores = n.call(kMultiply, {scores, n.scalar(kFloat32, scale)});
   if (n.has(kMask)) {
     const Expr by_head = n.reshape(scores, {batch, Dim(heads), steps, steps});
-    const Expr masked = n.call(kAdd, {by_head, mask_of(n, steps, n.real("mask_filter_value", -10000))});
+    const Expr masked = n.call(kAdd, {by_head, mask_of(n, steps, masked_out)});
     scores = n.reshape(masked, {batch * Dim(heads), steps, steps});
   }
   const Expr seen = n.call(kBatchMatmul, {n.call(kSoftmax, {scores}, {{"axis", int64_t{-1}}}), part(2)});

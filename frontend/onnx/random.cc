@@ -30,8 +30,8 @@ Expr key_of(Node& n) {
 DType dtype_of(Node& n, DType otherwise) {
   const int64_t code = n.integer("dtype", 0);
   if (!n.attribute("dtype")) return otherwise;
-  const std::optional<DType> known = data::dtype_of_onnx(static_cast<int32_t>(code));
-  if (code < 0 || code > INT32_MAX || !known) n.unsupported(cat("the dtype ", code, " is not supported"));
+  const std::optional<DType> known = data::dtype_of_onnx(code);
+  if (!known) n.unsupported(cat("the dtype ", code, " is not supported"));
   return *known;
 }
 

@@ -34,7 +34,8 @@ Axes axes_of(Node& n, int64_t since) {
   }
   const size_t rank = n.rank(0);
   for (int64_t& axis : list) axis = static_cast<int64_t>(n.axis(axis, rank));
-  out.nothing = list.empty() && n.opset() >= since && n.integer("noop_with_empty_axes", 0) != 0;
+  const bool noop = n.integer("noop_with_empty_axes", 0) != 0;
+  out.nothing = list.empty() && n.opset() >= since && noop;
   if (!list.empty()) out.list = list;
   return out;
 }
@@ -44,7 +45,11 @@ constexpr int64_t kSumSince = 13, kOthersSince = 18;
 template <const OpDef& op, int64_t since>
 Results reduce(Node& n) {
   const Axes axes = axes_of(n, since);
-  return {axes.nothing ? n.input(0) : n.call(op, {n.input(0)}, axes.attrs())};
+  if (axes.nothing) return {n.input(0)};
+  // False is below true: from version 20 on, the extremes of booleans are asked for too.
+  if (n.dtype(0).is_bool() && n.opset() >= 20)
+    return {n.cast(n.call(op, {n.cast(n.input(0), kUInt8)}, axes.attrs()), kBool)};
+  return {n.call(op, {n.input(0)}, axes.attrs())};
 }
 
 template <int64_t since>
@@ -96,18 +101,20 @@ Results position(Node& n) {
   return {n.cast(e, kInt64)};
 }
 
-Results cumulative_sum(Node& n) {
+template <const OpDef& op>
+Results cumulative(Node& n) {
   const auto axis = static_cast<int64_t>(n.axis(n.constant_int(1, "axis"), n.rank(0)));
   const bool reverse = n.integer("reverse", 0) != 0;
   const auto turn = [&](Expr e) { return reverse ? n.call(kReverse, {e}, {{"axis", axis}}) : e; };
-  return {turn(
-      n.call(kCumsum, {turn(n.input(0))}, {{"axis", axis}, {"exclusive", n.integer("exclusive", 0) != 0}}))};
+  return {
+      turn(n.call(op, {turn(n.input(0))}, {{"axis", axis}, {"exclusive", n.integer("exclusive", 0) != 0}}))};
 }
 
 constexpr Row kRows[] = {
     {"ArgMax", 1, position<kArgmax>},
     {"ArgMin", 1, position<kArgmin>},
-    {"CumSum", 11, cumulative_sum},
+    {"CumProd", 26, cumulative<kCumprod>},
+    {"CumSum", 11, cumulative<kCumsum>},
     {"ReduceL1", 1, reduce_l1<kOthersSince>},
     {"ReduceL2", 1, reduce_l2},
     {"ReduceLogSum", 1, reduce_log_sum},

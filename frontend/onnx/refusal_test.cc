@@ -84,7 +84,8 @@ TEST(Refusal, InputsThatAreNoTensors) {
   TestModel::declare(list, "list", {}, ::onnx::TensorProto::FLOAT);
   list.mutable_type()->mutable_sequence_type();
   expect_said(refuse(m), "unsupported-input",
-              {"input `list` of `m.onnx` is not a tensor", "export the model with an input for each tensor"});
+              {"input `list` of `m.onnx` is a sequence, and its elements are not tensors",
+               "export the model with an input for each tensor"});
 }
 
 TEST(Refusal, TensorsInOtherForms) {
@@ -104,10 +105,10 @@ TEST(Refusal, OperatorsAndTheirVersions) {
       refuse(TestModel(17).input("x", {1}).node("Softmix", {"x"}, {"y"}).output("y")), "unsupported-operator",
       {"m.onnx:1:1: error: operator `Softmix` of version 17 (node `the_Softmix`) on FLOAT is not supported",
        "supported and nearest in name: Softmax", "`relay ops --onnx` lists all"});
-  for (int64_t version : {6, 22}) {
+  for (int64_t version : {0, 29}) {
     expect_said(refuse(TestModel(version).input("x", {1}).node("Relu", {"x"}, {"y"}).output("y")),
                 "unsupported-opset",
-                {cat("`m.onnx` uses version ", version, " of ONNX's operator set; 7 to 21 are supported"),
+                {cat("`m.onnx` uses version ", version, " of ONNX's operator set; 1 to 28 are supported"),
                  "convert the model with onnx.version_converter"});
   }
 }
@@ -156,27 +157,7 @@ TEST(Refusal, GraphsThatAreTooDeep) {
   }
 }
 
-TEST(Refusal, TooManyStepsOfRecurrentLayers) {
-  TestModel m;
-  m.input("x", {10, 1, 2}).floats("w", {1, 3, 2}).floats("r", {1, 3, 3});
-  for (int i = 0; i < 3; ++i) m.node("RNN", {"x", "w", "r"}, {cat("y", i)});
-  m.output("y2");
-  ImportOptions options;
-  options.all_unrolled_steps = 30;
-  EXPECT_TRUE(import_model(m, options).ok);
-  options.all_unrolled_steps = 29;
-  expect_said(refuse(m, options), "limit-unrolled-steps",
-              {"m.onnx:3:1",
-               "`RNN` (node `the_RNN`): the recurrent layers up to it have more steps than the limit of 29",
-               "divide the model"});
-  options.unrolled_steps = 9;
-  const Refused each = refuse(m, options);
-  EXPECT_NE(each.text.find("its sequence of 10 steps is longer than the limit of 9"), std::string::npos)
-      << each.text;
-  EXPECT_NE(each.text.find("feed the sequence in parts"), std::string::npos) << each.text;
-}
-
-// As many steps as one layer may have are read in a fraction of what a file may take.
+// As many steps as are written out are read in a fraction of what a file may take.
 TEST(Refusal, LongSequencesAreReadInLinearTime) {
   const auto start = std::clock();
   const Imported i = import_model(TestModel(14)

@@ -3,6 +3,7 @@
 
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
+#include "frontend/onnx/computed.h"
 #include "frontend/onnx/importer.h"
 
 namespace relay::frontend {
@@ -36,7 +37,7 @@ Results reshape(Node& n) {
   const Expr x = n.input(0);
   const std::vector<Dim> from = dims_of(x);
   std::optional<IndexTensor> wanted = n.index(1);
-  if (!wanted) n.dims(1, "shape");  // refuses, saying why
+  if (!wanted) return {reshape_computed(n, zero_is_zero)};
   n.require(wanted->shape.size() == 1 && wanted->dtype.is_int(), "its shape must be a list of integers");
   std::vector<Dim> dims = wanted->elements;
   for (Dim d : dims) n.require(!d.is_const() || d.value() >= -1, "its shape has a negative extent");
@@ -44,7 +45,7 @@ Results reshape(Node& n) {
   if (std::count_if(dims.begin(), dims.end(), [](Dim d) { return d.is_unknown() || d == Dim(-1); }) == 1) {
     std::replace(dims.begin(), dims.end(), Dim::unknown(), Dim(-1));
   }
-  if (any_unknown(dims)) n.dims(1, "shape");
+  if (any_unknown(dims)) return {reshape_computed(n, zero_is_zero)};
   if (std::all_of(dims.begin(), dims.end(), [](Dim d) { return d.is_const(); })) {
     return {n.call(kReshape, {x}, {{"newshape", dims}, {"allowzero", zero_is_zero}})};
   }
@@ -153,7 +154,8 @@ Results constant(Node& n) {
   };
   if (const auto* a = n.attribute("value")) {
     n.require(a->has_t(), "its attribute `value` is not a tensor");
-    return {n.builder().constant(n.importer().tensor(a->t()))};
+    n.store(0, data::storage_of_onnx(a->t().data_type()));
+    return {n.builder().constant(n.importer().carrier(a->t()))};
   }
   if (n.attribute("value_float")) return list(kFloat32, {}, std::vector<double>{n.real("value_float", 0)});
   if (n.attribute("value_int")) return list(kInt64, {}, std::vector<int64_t>{n.integer("value_int", 0)});
@@ -170,14 +172,17 @@ Tensor value_of(Node& n) {
   const auto* a = n.attribute("value");
   if (!a) return Tensor::scalar(kFloat32, 0);
   n.require(a->has_t(), "its attribute `value` is not a tensor");
-  const Tensor t = n.importer().tensor(a->t());
+  const Tensor t = n.importer().carrier(a->t());
+  n.store(0, data::storage_of_onnx(a->t().data_type()));
   n.require(t.size() == 1, "its attribute `value` must have one element");
   return t.reshaped({});
 }
 
 Results constant_of_shape(Node& n) {
-  const std::vector<Dim> dims = n.dims(0, "shape");
   const Tensor value = value_of(n);
+  const std::optional<std::vector<Dim>> known = n.known_dims(0, "shape");
+  if (!known) return {fill_computed(n, value)};
+  const std::vector<Dim>& dims = *known;
   return {n.call(kFull, {n.builder().constant(value)}, {{"shape", dims}, {"dtype", value.dtype()}})};
 }
 
@@ -205,28 +210,14 @@ Results range(Node& n) {
 
 Results expand(Node& n) {
   const Expr x = n.input(0);
-  std::vector<Dim> from = dims_of(x), to = n.dims(1, "shape");
+  std::optional<std::vector<Dim>> known = n.known_dims(1, "shape");
+  if (!known) return {expand_computed(n)};
+  std::vector<Dim> from = dims_of(x), to = std::move(*known);
   if (from.size() < to.size()) from.insert(from.begin(), to.size() - from.size(), Dim(1));
   if (to.size() < from.size()) to.insert(to.begin(), from.size() - to.size(), Dim(1));
-  bool same = to.size() == type_of(x).rank();
-  for (size_t i = 0; i < to.size(); ++i) {
-    if (to[i] == Dim(1)) {
-      to[i] = from[i];  // also where nobody knows it
-      continue;
-    }
-    if (from[i].is_const() && from[i] != Dim(1) && to[i].is_symbolic()) to[i] = from[i];  // 1 or the same
-    same = same && from[i] == to[i];
-    if (from[i] == Dim(1) || from[i] == to[i]) continue;
-    if (prove_equal(from[i], to[i]) == kernel::Proof::kRefuted) {
-      n.invalid(cat("an extent of ", show(from[i]), " cannot be expanded to ", show(to[i])));
-    } else if (!to[i].is_const()) {
-      n.unsupported(cat("whether an extent of ", show(from[i]), " is to be expanded to ", show(to[i]),
-                        " depends on the input"),
-                    "fix the dynamic axes with --input-shapes");
-    }
-  }
-  if (same) return {x};
-  if (any_unknown(to)) n.unsupported("the shape of its input depends on the data");
+  for (size_t i = 0; i < to.size(); ++i) to[i] = expanded(n, from[i], to[i]);
+  if (to == dims_of(x)) return {x};
+  if (any_unknown(to)) return {expand_computed(n)};
   return {n.call(kBroadcastTo, {x}, {{"shape", to}})};
 }
 
@@ -254,7 +245,7 @@ Results eye_like(Node& n) {
   const auto [row, column] = positions(n, t.dims[0], t.dims[1]);
   DType dtype = t.dtype;
   if (n.attribute("dtype")) {
-    const std::optional<DType> asked = data::dtype_of_onnx(static_cast<int32_t>(n.integer("dtype", 0)));
+    const std::optional<DType> asked = data::dtype_of_onnx(n.integer("dtype", 0));
     if (!asked) n.unsupported("its dtype is not supported");
     dtype = *asked;
   }
@@ -264,12 +255,18 @@ Results eye_like(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Constant", 1, constant},   {"ConstantOfShape", 9, constant_of_shape},
-    {"Expand", 8, expand},       {"EyeLike", 9, eye_like},
-    {"Flatten", 1, flatten},     {"Identity", 1, identity},
-    {"Range", 11, range},        {"Reshape", 5, reshape},
-    {"Shape", 1, shape},         {"Size", 1, size},
-    {"Squeeze", 1, squeeze},     {"Trilu", 14, triangle},
+    {"Constant", 1, constant, "strings, sparse tensors"},
+    {"ConstantOfShape", 9, constant_of_shape},
+    {"Expand", 8, expand},
+    {"EyeLike", 9, eye_like},
+    {"Flatten", 1, flatten},
+    {"Identity", 1, identity},
+    {"Range", 11, range},
+    {"Reshape", 5, reshape},
+    {"Shape", 1, shape},
+    {"Size", 1, size},
+    {"Squeeze", 1, squeeze},
+    {"Trilu", 14, triangle},
     {"Unsqueeze", 1, unsqueeze},
 };
 

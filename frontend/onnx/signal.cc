@@ -18,34 +18,71 @@ Expr part(Node& n, Expr x, int64_t i) {
 }
 
 // x with so many elements along an axis: cut, or with zeros at the end.
-Expr with_length(Node& n, Expr x, size_t axis, int64_t length) {
+Expr with_length(Node& n, Expr x, size_t axis, Dim length) {
   const Dim have = type_of(x).dims[axis];
-  if (have == Dim(length)) return x;
-  if (!have.is_const())
-    n.unsupported("a length of its transform other than that of its input needs a known extent",
-                  "fix the dynamic axis with --input-shapes");
-  if (length < have.value()) return n.slice(x, axis, 0, length);
+  if (have == length) return x;
+  const Dim kept = min(have, length), missing = max(length - have, Dim(0));
+  if (kept != have) x = sliced(n.builder(), x, static_cast<int64_t>(axis), Dim(0), kept);
   std::vector<std::pair<Dim, Dim>> width(type_of(x).rank(), {Dim(0), Dim(0)});
-  width[axis].second = Dim(length - have.value());
-  return zero_padded(n.builder(), x, width);
+  width[axis].second = missing;
+  std::vector<Dim> dims = dims_of(x);
+  dims[axis] = length;
+  return n.reshape(zero_padded(n.builder(), x, width), dims);
+}
+
+// x with two parts of each number, where only a run tells whether it has both.
+Expr with_parts(Node& n, Expr x) {
+  const TensorType& t = type_of(x);
+  const Dim parts = t.dims[t.rank() - 1];
+  n.require(!parts.is_const() || parts == Dim(1) || parts == Dim(2),
+            "the last dimension of its input must be 1 or 2");
+  if (parts.is_unknown()) n.unsupported("the last dimension of its input depends on the data");
+  return parts.is_const() ? x : with_length(n, x, t.rank() - 1, Dim(2));
+}
+
+// The real and imaginary parts of numbers along their last axis.
+struct Complex {
+  Expr re, im;
+};
+
+// All `length` elements of a spectrum of which the first half is known: the others are the
+// conjugates of those, in turn.
+Complex whole_spectrum(Node& n, Complex half, Dim length) {
+  const auto axis = static_cast<int64_t>(type_of(half.re).rank()) - 1;
+  const auto mirrored = [&](Expr e) {
+    const Expr again = sliced(n.builder(), e, axis, Dim(1), floor_div(length + Dim(1), Dim(2)));
+    return n.call(kReverse, {again}, {{"axis", axis}});
+  };
+  const auto whole = [&](Expr front, Expr back) {
+    std::vector<Dim> dims = dims_of(front);
+    dims.back() = length;
+    return n.reshape(n.concatenate({front, back}, axis), dims);
+  };
+  return {whole(half.re, mirrored(half.re)), whole(half.im, n.call(kNegative, {mirrored(half.im)}))};
+}
+
+// The length of the transform: as input 1 says, else that of the input.
+Dim length_of(Node& n, Dim extent, bool of_half) {
+  if (!n.has(1)) return of_half ? (extent - Dim(1)) * Dim(2) : extent;
+  const std::vector<Dim> given = n.dims(1, "length of the transform");
+  n.require(given.size() == 1, "its length of the transform must be one number");
+  n.require(!given[0].is_const() || (given[0].value() >= 1 && given[0].value() < (int64_t{1} << 40)),
+            "the length of its transform is out of range");
+  return given[0];
 }
 
 Results transform(Node& n, int64_t given_axis) {
-  Expr x = n.input(0);
+  n.require(n.rank(0) >= 2, "its input must have at least two dimensions");
+  Expr x = with_parts(n, n.input(0));
   const TensorType& t = type_of(x);
-  n.require(t.rank() >= 2, "its input must have at least two dimensions");
-  const Dim parts = t.dims[t.rank() - 1];
-  n.require(parts == Dim(1) || parts == Dim(2), "the last dimension of its input must be 1 or 2");
   const size_t axis = n.axis(given_axis, t.rank());
   n.require(axis + 1 < t.rank(), "its axis must not be the last one, which holds the parts of numbers");
+  if (t.dims[axis].is_unknown()) n.unsupported("the extent of its axis depends on the data");
   const bool inverse = n.integer("inverse", 0) != 0, onesided = n.integer("onesided", 0) != 0;
-  if (onesided && inverse)
-    n.unsupported("an inverse transform of one side only is not supported", "set onesided to 0");
-  if (n.has(1)) {
-    const int64_t length = n.constant_int(1, "length of the transform");
-    n.require(length >= 1 && length < (int64_t{1} << 40), "the length of its transform is out of range");
-    x = with_length(n, x, axis, length);
-  }
+  const bool to_real = onesided && inverse, to_half = onesided && !inverse;
+  const Dim length = length_of(n, t.dims[axis], to_real), half = floor_div(length, Dim(2)) + Dim(1);
+  n.require(length != Dim(0), "the length of its transform is 0");
+  x = with_length(n, x, axis, to_real ? half : length);
   // The axis comes last for the transform, and goes back where it was.
   const auto last = static_cast<int64_t>(type_of(x).rank()) - 2;
   std::vector<int64_t> order, back;
@@ -57,29 +94,41 @@ Results transform(Node& n, int64_t given_axis) {
   back.insert(back.begin() + static_cast<std::ptrdiff_t>(axis), last);
   back.push_back(last + 1);
   const auto moved = [&](int64_t i) { return n.transpose(part(n, x, i), order); };
-  const Expr both = n.call(kDft, {moved(0), moved(1)}, {{"inverse", inverse}});
+  Complex in{moved(0), moved(1)};
+  if (to_real) in = whole_spectrum(n, in, length);
+  const Expr both = n.call(kDft, {in.re, in.im}, {{"inverse", inverse}});
+  if (to_real) return {n.transpose(n.expand_dims(n.proj(both, 0), last + 1), back)};
   Expr y = n.call(kStack, {n.builder().tuple({n.proj(both, 0), n.proj(both, 1)})}, {{"axis", last + 1}});
-  if (onesided) {
-    const Dim extent = type_of(y).dims[static_cast<size_t>(last)];
-    if (!extent.is_const())
-      n.unsupported("one side of a transform needs a known extent",
-                    "fix the dynamic axis with --input-shapes");
-    y = n.slice(y, static_cast<size_t>(last), 0, extent.value() / 2 + 1);
-  }
+  if (to_half) y = sliced(n.builder(), y, last, Dim(0), half);
   return {n.transpose(y, back)};
 }
 
 Results dft_attribute(Node& n) { return transform(n, n.integer("axis", 1)); }
 Results dft(Node& n) { return transform(n, n.has(2) ? n.constant_int(2, "axis") : -2); }
 
+// The transforms of the frames of a signal: (batch, frequencies, frames, 2)
+Expr frames(Node& n, Expr signal, Expr window, int64_t length, int64_t step, bool onesided) {
+  return n.call(kStft, {signal, window},
+                {{"n_fft", length}, {"hop_length", step}, {"win_length", length}, {"onesided", onesided}});
+}
+
+// The transform is linear: that of re + i im is the one of re plus i times the one of im.
+Expr of_complex(Node& n, Expr re, Expr im) {
+  const auto part_of = [&](Expr e, int64_t i) { return n.squeeze(n.slice(e, 3, i, i + 1), {3}); };
+  const Expr real = n.call(kSubtract, {part_of(re, 0), part_of(im, 1)});
+  const Expr imaginary = n.call(kAdd, {part_of(re, 1), part_of(im, 0)});
+  return n.call(kStack, {n.builder().tuple({real, imaginary})}, {{"axis", int64_t{3}}});
+}
+
 Results stft(Node& n) {
-  Expr x = n.input(0);
+  n.require(n.rank(0) == 3 || n.rank(0) == 2, "its signal must have two or three dimensions");
+  const Expr x = n.rank(0) == 3 ? with_parts(n, n.input(0)) : n.input(0);
   const TensorType& t = type_of(x);
-  n.require(t.rank() == 3 || t.rank() == 2, "its signal must have two or three dimensions");
-  if (t.rank() == 3) {
-    if (t.dims[2] != Dim(1)) n.unsupported("a signal of complex numbers is not supported");
-    x = n.squeeze(x, {2});
-  }
+  const bool onesided = n.integer("onesided", 1) != 0;
+  // One side is all of the transform of real numbers, so an open last dimension is 1 then.
+  const Dim parts = t.rank() == 3 ? n.tensor(0).dims[2] : Dim(1);
+  n.require(parts != Dim(2) || !onesided, "one side of a transform is all only of real numbers");
+  const bool complex = t.dims[t.rank() - 1] == Dim(2) && t.rank() == 3 && !onesided;
   const int64_t step = n.constant_int(1, "frame step");
   int64_t length = 0;
   if (n.has(3)) length = n.constant_int(3, "frame length");
@@ -91,16 +140,20 @@ Results stft(Node& n) {
               "its window must have one dimension, of known extent");
     if (length == 0) length = extent.value();
     n.require(extent == Dim(length), "its window must have the length of a frame");
+  } else if (!n.has(3)) {
+    if (!t.dims[1].is_const())
+      n.unsupported("without a window and a frame length, the length of its signal must be known",
+                    "fix the dynamic axis with --input-shapes");
+    length = t.dims[1].value();
   }
   n.require(step >= 1 && length >= 1 && length <= (1 << 20), "its frames are out of range");
   if (!window)
     window = n.call(kOnes, std::span<const Expr>(),
                     {{"shape", std::vector<Dim>{Dim(length)}}, {"dtype", t.dtype}});
-  const Expr y = n.call(kStft, {x, window},
-                        {{"n_fft", length},
-                         {"hop_length", step},
-                         {"win_length", length},
-                         {"onesided", n.integer("onesided", 1) != 0}});
+  const auto of_part = [&](int64_t i) {
+    return frames(n, t.rank() == 2 ? x : part(n, x, i), window, length, step, onesided);
+  };
+  const Expr y = complex ? of_complex(n, of_part(0), of_part(1)) : of_part(0);
   return {n.transpose(y, {0, 2, 1, 3})};
 }
 

@@ -1,6 +1,7 @@
 // Elements in order, elements that are alike, and those of which something holds.
 #include "base/cat.h"
-#include "frontend/onnx/node.h"
+#include "frontend/onnx/importer.h"
+#include "frontend/onnx/unique_slices.h"
 
 namespace relay::frontend {
 namespace {
@@ -9,6 +10,8 @@ using namespace op;
 
 // The first `count` of the axis in order. Equal elements keep their order, as ONNX wants it.
 Results first_in_order(Node& n, int64_t count, bool largest) {
+  // That they come in order is no mistake where the model does not ask for it.
+  n.without_effect({"sorted"});
   const Expr x = n.input(0);
   const TensorType& t = type_of(x);
   const size_t axis = n.axis(n.integer("axis", -1), t.rank());
@@ -27,18 +30,41 @@ Results first_in_order(Node& n, int64_t count, bool largest) {
 }
 
 Results top_attribute(Node& n) { return first_in_order(n, n.integer("k"), true); }
-// That they come in order is no mistake where the model does not ask for it.
+// As many as only a run tells: all in order, of which the first are taken. A run compares how many
+// there are.
+Results first_as_named(Node& n, Dim count, bool largest) {
+  n.without_effect({"sorted"});
+  const Expr x = n.input(0);
+  const size_t axis = n.axis(n.integer("axis", -1), type_of(x).rank());
+  const auto place = static_cast<int64_t>(axis);
+  const Expr both =
+      n.call(kTopk, {x}, {{"k", int64_t{0}}, {"axis", place}, {"is_ascend", !largest}, {"dtype", kInt64}});
+  std::vector<Dim> wanted = dims_of(x);
+  wanted[axis] = count;
+  Results out;
+  for (uint32_t i = 0; i < 2; ++i) {
+    const Expr first = n.call(kStridedSlice, {n.proj(both, i)},
+                              {{"begin", std::vector<Dim>{Dim(0)}},
+                               {"end", std::vector<Dim>{count}},
+                               {"axes", std::vector<int64_t>{place}}});
+    out.push_back(n.importer().match_extents(first, wanted, cat(n.proto().output(0), "_", i)));
+  }
+  return out;
+}
+
 Results top(Node& n) {
-  return first_in_order(n, n.constant_int(1, "number of elements"), n.integer("largest", 1) != 0);
+  const bool largest = n.integer("largest", 1) != 0;
+  if (n.known(1)) return first_in_order(n, n.constant_int(1, "number of elements"), largest);
+  const std::vector<Dim> count = n.dims(1, "number of elements");
+  n.require(count.size() == 1, "its number of elements must be one integer");
+  return first_as_named(n, count[0], largest);
 }
 
 Results unique(Node& n) {
   Expr x = n.input(0);
   if (n.attribute("axis")) {
-    n.axis(n.integer("axis"), type_of(x).rank());
-    if (type_of(x).rank() != 1)
-      n.unsupported("its attribute `axis` is supported for one dimension only",
-                    "without it, the elements of all dimensions are compared");
+    const size_t axis = n.axis(n.integer("axis"), type_of(x).rank());
+    if (type_of(x).rank() != 1) return unique_slices(n, axis, n.integer("sorted", 1) != 0);
   }
   if (type_of(x).rank() != 1) x = n.call(kReshape, {x}, {{"newshape", std::vector<int64_t>{-1}}});
   const Expr all = n.call(kUnique, {x}, {{"sorted", n.integer("sorted", 1) != 0}, {"return_counts", true}});
@@ -68,8 +94,11 @@ Results compress(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Compress", 9, compress}, {"NonZero", 9, non_zero}, {"TopK", 1, top_attribute},
-    {"TopK", 10, top},         {"Unique", 11, unique},
+    {"Compress", 9, compress},
+    {"NonZero", 9, non_zero},
+    {"TopK", 1, top_attribute},
+    {"TopK", 10, top},
+    {"Unique", 11, unique, "an axis where extents are open"},
 };
 
 }  // namespace

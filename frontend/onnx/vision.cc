@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "base/cat.h"
-#include "frontend/onnx/node.h"
+#include "frontend/onnx/roi_maximum.h"
 
 namespace relay::frontend {
 namespace {
@@ -90,10 +90,6 @@ Results roi_align(Node& n) {
   require_floats(n, 1, "regions");
   const std::string mode = n.text("mode", "avg");
   n.require(mode == "avg" || mode == "max", "its mode is unknown");
-  if (mode == "max") {
-    n.unsupported("mode=max is not supported: it is the largest of weighed pixels, and not of places",
-                  "mode=avg is");
-  }
   const std::string places =
       n.opset() < 16 ? "output_half_pixel" : n.text("coordinate_transformation_mode", "half_pixel");
   n.require(places == "half_pixel" || places == "output_half_pixel",
@@ -102,6 +98,15 @@ Results roi_align(Node& n) {
   if (ratio > 1024) n.unsupported("a sampling_ratio above 1024 is not supported");
   // A float16 has no room for the index of an image.
   const DType dtype = n.dtype(1).bits < 32 ? kFloat32 : n.dtype(1);
+  if (mode == "max") {
+    const RoiBins bins{n.integer("output_height", 1), n.integer("output_width", 1), ratio,
+                       n.real("spatial_scale", 1), places == "half_pixel"};
+    if (ratio < 1) n.unsupported("mode=max without a sampling_ratio is not supported", "sampling_ratio=2 is");
+    constexpr int64_t kMost = 4096;
+    n.require(bins.height >= 1 && bins.height <= kMost && bins.width >= 1 && bins.width <= kMost,
+              "its output_height or output_width is out of range");
+    return {roi_maximum(n, n.input(0), n.cast(n.input(1), dtype), n.cast(n.input(2), kInt64), bins)};
+  }
   const Expr images = n.expand_dims(n.cast(n.input(2), dtype), 1);
   const Expr rois = n.concatenate({images, n.cast(n.input(1), dtype)}, 1);
   return {n.call(
@@ -150,9 +155,11 @@ Results non_max_suppression(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"AffineGrid", 20, affine_grid}, {"GridSample", 16, grid_sample},
-    {"MaxRoiPool", 1, max_roi_pool}, {"NonMaxSuppression", 10, non_max_suppression},
-    {"RoiAlign", 10, roi_align},
+    {"AffineGrid", 20, affine_grid},
+    {"GridSample", 16, grid_sample, "cubic volumes"},
+    {"MaxRoiPool", 1, max_roi_pool},
+    {"NonMaxSuppression", 10, non_max_suppression},
+    {"RoiAlign", 10, roi_align, "mode=max without a sampling_ratio"},
 };
 
 }  // namespace

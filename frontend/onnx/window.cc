@@ -70,6 +70,12 @@ Window read_window(Node& n, size_t rank, std::vector<int64_t> kernel) {
   } else if (form != "SAME_UPPER" && form != "SAME_LOWER") {
     n.invalid("its attribute `auto_pad` is none of NOTSET, VALID, SAME_UPPER and SAME_LOWER");
   }
+  if (form != "NOTSET" && !form.empty()) {
+    // Some exporters write zeros beside it.
+    const std::vector<int64_t> pads = n.integers("pads");
+    if (std::any_of(pads.begin(), pads.end(), [](int64_t p) { return p != 0; }))
+      n.invalid("its attributes `auto_pad` and `pads` contradict each other");
+  }
   return w;
 }
 
@@ -94,5 +100,15 @@ void pad_to_same(Node& n, Window& w, const TensorType& x, bool upper) {
 
 Expr as_image(Node& n, Expr e, const Window& w) { return w.axes == 1 ? n.expand_dims(e, 2) : e; }
 Expr as_line(Node& n, Expr e, const Window& w) { return w.axes == 1 ? n.squeeze(e, {2}) : e; }
+
+Expr with_channels(Node& n, Expr x, bool to_front) {
+  const auto rank = static_cast<int64_t>(type_of(x).rank());
+  n.require(rank >= 3, "its input needs batch, channels and at least one more axis");
+  std::vector<int64_t> order{0};
+  if (to_front) order.push_back(rank - 1);
+  for (int64_t axis = to_front ? 1 : 2; axis < (to_front ? rank - 1 : rank); ++axis) order.push_back(axis);
+  if (!to_front) order.push_back(1);
+  return n.transpose(x, order);
+}
 
 }  // namespace relay::frontend

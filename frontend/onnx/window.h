@@ -32,5 +32,7 @@ void pad_to_same(Node& n, Window& w, const TensorType& x, bool upper);
 
 Expr as_image(Node& n, Expr e, const Window& w);
 Expr as_line(Node& n, Expr e, const Window& w);
+// The axes of an image in another order: channels from the end to behind the batch, or back.
+Expr with_channels(Node& n, Expr x, bool to_front);
 
 }  // namespace relay::frontend

@@ -10,7 +10,7 @@ namespace relay::frontend {
 namespace {
 
 // The messages that matter, and which of their fields hold messages.
-enum class Kind { kModel, kGraph, kNode, kAttribute, kTensor, kOther };
+enum class Kind { kModel, kGraph, kNode, kAttribute, kTensor, kFunction, kOther };
 struct Field {
   Kind of;
   uint32_t number;
@@ -19,7 +19,9 @@ struct Field {
 constexpr Field kFields[] = {
     {Kind::kModel, 7, Kind::kGraph},      {Kind::kModel, 8, Kind::kOther},
     {Kind::kModel, 14, Kind::kOther},     {Kind::kModel, 20, Kind::kOther},
-    {Kind::kModel, 25, Kind::kOther},     {Kind::kGraph, 1, Kind::kNode},
+    {Kind::kModel, 25, Kind::kFunction},  {Kind::kFunction, 7, Kind::kNode},
+    {Kind::kFunction, 9, Kind::kOther},   {Kind::kFunction, 11, Kind::kAttribute},
+    {Kind::kFunction, 12, Kind::kOther},  {Kind::kGraph, 1, Kind::kNode},
     {Kind::kGraph, 5, Kind::kTensor},     {Kind::kGraph, 11, Kind::kOther},
     {Kind::kGraph, 12, Kind::kOther},     {Kind::kGraph, 13, Kind::kOther},
     {Kind::kGraph, 14, Kind::kOther},     {Kind::kGraph, 15, Kind::kOther},

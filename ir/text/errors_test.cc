@@ -110,6 +110,7 @@ TEST(Errors, InBodies) {
       {"fn (%y: Tensor[(n // 0), int8]) { 1 }", "2:17 division-by-zero"},
       {"fn (%y: Tensor[(mix(n, 1)), int8]) { 1 }", "2:17 unknown-function"},
       {"fn (%y: Tensor[(min(n)), int8]) { 1 }", "2:17 wrong-arguments"},
+      {"fn (%y: Tensor[(broadcast(n)), int8]) { 1 }", "2:17 wrong-arguments"},
       {"fn (%y: Tensor[(9223372036854775808), int8]) { 1 }", "2:17 literal-out-of-range"},
       {"tensor([1, 300], int8)", "2:12 literal-out-of-range"},
       {"tensor([[1, 2], [3]], int8)", "2:1 ragged-tensor"},

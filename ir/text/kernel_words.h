@@ -50,6 +50,7 @@ struct FunctionWord {
 };
 inline constexpr FunctionWord kFunctionWords[] = {{kernel::ExprKind::kMin, "min"},
                                                   {kernel::ExprKind::kMax, "max"},
+                                                  {kernel::ExprKind::kBroadcast, "broadcast"},
                                                   {kernel::ExprKind::kTruncDiv, "trunc_div"},
                                                   {kernel::ExprKind::kTruncMod, "trunc_mod"},
                                                   {kernel::ExprKind::kBitAnd, "bit_and"},

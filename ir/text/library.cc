@@ -28,6 +28,7 @@ std::string with_dtype(std::string_view text, std::string_view dtype) {
 std::optional<std::string> library_text(std::string_view name) {
   if (name == "prelude") return std::string(texts::kPrelude);
   if (name == "nat") return std::string(texts::kNat);
+  if (name == "sequence") return std::string(texts::kSequence);
   if (name == "tensor_array") return std::string(texts::kTensorArray);
   if (!name.starts_with(kOfDtype)) return std::nullopt;
   const std::string_view dtype = name.substr(kOfDtype.size());
@@ -38,7 +39,7 @@ std::optional<std::string> library_text(std::string_view name) {
 }
 
 std::string library_names() {
-  return "`nat`, `prelude`, `tensor_array` and, for each dtype, `tensor_array/float32`";
+  return "`nat`, `prelude`, `sequence`, `tensor_array` and, for each dtype, `tensor_array/float32`";
 }
 
 std::string library_source(std::string_view name) { return cat(kSource, name, ">"); }

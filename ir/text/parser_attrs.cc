@@ -320,6 +320,7 @@ std::optional<Parser::Operand> Parser::combined(Arithmetic& limits, std::string_
   if (op == "ceil_div") out.dim = ceil_div(a.dim, b.dim);
   if (op == "min") out.dim = min(a.dim, b.dim);
   if (op == "max") out.dim = max(a.dim, b.dim);
+  if (op == "broadcast") out.dim = broadcast(a.dim, b.dim);
   if (out.dim.is_unknown()) {
     error(span, "dim-overflow", "the value of this does not fit 64 bits");
     return std::nullopt;
@@ -375,9 +376,11 @@ std::optional<Parser::Operand> Parser::arithmetic_operand(Arithmetic& limits, si
 
 std::optional<Parser::Operand> Parser::arithmetic_call(Arithmetic& limits, size_t depth, const Token& name) {
   const std::string_view op = name.text;
-  if (op != "min" && op != "max" && op != "floor_div" && op != "floor_mod" && op != "ceil_div") {
+  static const std::vector<std::string> kFunctions = {"min",       "max",       "broadcast",
+                                                      "floor_div", "floor_mod", "ceil_div"};
+  if (std::find(kFunctions.begin(), kFunctions.end(), op) == kFunctions.end()) {
     suggest(error(name.span, "unknown-function", cat("there is no function `", op, "` of dims")), op, "",
-            [] { return std::vector<std::string>{"min", "max", "floor_div", "floor_mod", "ceil_div"}; });
+            [] { return kFunctions; });
     return std::nullopt;
   }
   next();  // (

@@ -108,11 +108,12 @@ Expr KernelReader::operation(std::string_view op, Expr a, Expr b, Span span) {
   const DType d = a->dtype;
   const bool logical = op == "||" || op == "&&", division = op == "//" || op == "%";
   const bool integers = division || op.starts_with("trunc_") || op.starts_with("shift_");
-  const bool bits = op.starts_with("bit_");
+  const bool bits = op.starts_with("bit_"), extents = op == "broadcast";
   const bool compares = op == "==" || op == "!=";
   const bool fits = logical     ? d.is_bool()
                     : op == "/" ? d.is_float()
                     : integers  ? d.is_int()
+                    : extents   ? d == kInt64
                     : bits      ? d.is_int() || d.is_bool()
                                 : compares || !d.is_bool();
   if (!fits) {

@@ -37,6 +37,7 @@ class DimText {
       case ExprKind::kFloorMod: return division(n, "%");
       case ExprKind::kMin: return call("min", n);
       case ExprKind::kMax: return call("max", n);
+      case ExprKind::kBroadcast: return call("broadcast", n);
       default: return {show(kernel::Expr(n)), kSum};  // not a form that dims take
     }
   }

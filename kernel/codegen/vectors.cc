@@ -98,7 +98,8 @@ class Check {
       case ExprKind::kFloorDiv:
       case ExprKind::kFloorMod:
       case ExprKind::kTruncDiv:
-      case ExprKind::kTruncMod: return false;
+      case ExprKind::kTruncMod:
+      case ExprKind::kBroadcast: return false;
       case ExprKind::kLoad: {
         std::vector<Expr> list(n->args.begin(), n->args.end());
         return widen(n->dtype) && is_contiguous(offset_of(*n->buffer, n->args, bounds_, pool_), var_) &&

@@ -140,6 +140,7 @@ Value* Arithmetic::integer_binary(ExprKind kind, DType d, Value* a, Value* b) {
     case ExprKind::kTruncMod: return divide(kind, is_signed, a, b);
     case ExprKind::kMin: return make_.CreateSelect(less(b, a), b, a);
     case ExprKind::kMax: return make_.CreateSelect(less(a, b), b, a);
+    case ExprKind::kBroadcast: return make_.CreateSelect(make_.CreateICmpEQ(a, number(a, 1)), b, a);
     case ExprKind::kBitAnd: return make_.CreateAnd(a, b);
     case ExprKind::kBitOr: return make_.CreateOr(a, b);
     case ExprKind::kBitXor: return make_.CreateXor(a, b);

@@ -107,6 +107,7 @@ TEST_F(Elementwise, ArithmeticIsExactOnEveryDType) {
     }
     add(n + "min", d, a, b, [](Expr x, Expr y) { return min(x, y); }, d);
     add(n + "max", d, a, b, [](Expr x, Expr y) { return max(x, y); }, d);
+    if (d == kInt64) add(n + "broadcast", d, a, b, [](Expr x, Expr y) { return broadcast(x, y); }, d);
     add(n + "==", d, a, b, [](Expr x, Expr y) { return equal(x, y); }, kBool);
     add(n + "!=", d, a, b, [](Expr x, Expr y) { return not_equal(x, y); }, kBool);
     add(n + "<", d, a, b, [](Expr x, Expr y) { return less(x, y); }, kBool);

@@ -13,6 +13,8 @@ namespace {
 
 constexpr size_t kShortText = 40;  // index arithmetic that reads better where it is used
 constexpr size_t kLongText = 120;  // what gets a line of its own
+// Blocks inside each other. Compilers refuse more than 256 brackets, and a kernel has loops, too.
+constexpr int kMostNested = 64;
 
 bool is_small_float(DType d) { return d.is_float() && d.bits < 32; }
 bool fits_int(int64_t v) { return v > INT32_MIN && v <= INT32_MAX; }
@@ -109,6 +111,7 @@ Text Expressions::compute(const ExprNode* n) {
     case ExprKind::kTruncMod: return division(n);
     case ExprKind::kMin:
     case ExprKind::kMax: return minimum_or_maximum(n);
+    case ExprKind::kBroadcast: return call("relay_broadcast", n);
     case ExprKind::kBitAnd:
     case ExprKind::kBitOr:
     case ExprKind::kBitXor: {
@@ -257,14 +260,15 @@ Text Expressions::select(const ExprNode* n) {
     if (!known(s)) value(s);
   }
 
+  const bool outermost = locals_.size() == 1;
+  if (outermost) depth_ = context_.out.depth();
   std::string sides[2], texts[2];
   for (size_t i = 0; i < 2; ++i) {
     Writer outer = std::exchange(context_.out, Writer(context_.out.depth() + 1));
-    locals_.emplace_back();
-    texts[i] = like(n, n->args[i + 1], Level::kOr);
-    locals_.pop_back();
+    texts[i] = side(n, n->args[i + 1]);
     sides[i] = std::exchange(context_.out, outer).text();
   }
+  if (outermost) context_.out.raw(std::exchange(parts_, {}));
   if (sides[0].empty() && sides[1].empty())
     return {cat(condition, " ? ", texts[0], " : ", texts[1]), Level::kChoice};
 
@@ -279,6 +283,37 @@ Text Expressions::select(const ExprNode* n) {
   context_.out.close();
   locals_.back()[n] = name;
   return {name, Level::kPrimary};
+}
+
+std::string Expressions::side(const ExprNode* selection, const ExprNode* n) {
+  if (nested_ >= kMostNested && static_cast<int>(n->depth) > kMostNested) return part(selection, n);
+  ++nested_;
+  locals_.emplace_back();
+  std::string text = like(selection, n, Level::kOr);
+  locals_.pop_back();
+  --nested_;
+  return text;
+}
+
+// It knows only names in front of the outermost choice, and computes others anew.
+std::string Expressions::part(const ExprNode* selection, const ExprNode* n) {
+  const std::string name = context_.names.unique("part");
+  auto scopes = std::exchange(locals_, {locals_[0], {}});
+  const int nested = std::exchange(nested_, 0);
+  const Writer outer = std::exchange(context_.out, Writer(depth_ + 1));
+  const std::string result = like(selection, n, Level::kChoice);
+  const Writer body = std::exchange(context_.out, outer);
+  nested_ = nested;
+  locals_ = std::move(scopes);
+
+  const std::string type = is_vector(selection) ? vector_type(n->dtype) : std::string(value_type(n->dtype));
+  Writer function(depth_);
+  function.open("const auto ", name, " = [&]() -> ", type, " {");
+  function.raw(body.text());
+  function.line("return ", result, ";");
+  function.close("};");
+  parts_ += function.text();
+  return name + "()";
 }
 
 std::string Expressions::integer_of(DType to, const ExprNode* a, bool is_vector) {

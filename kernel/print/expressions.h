@@ -73,6 +73,9 @@ class Expressions {
   Text logic(const ExprNode* n);
   Text mask_operation(const ExprNode* n);  // any of these two on vectors of booleans
   Text select(const ExprNode* n);
+  std::string side(const ExprNode* selection, const ExprNode* n);
+  // The call of a local function, printed in front of the statement, that computes it.
+  std::string part(const ExprNode* selection, const ExprNode* n);
   Text vector_select(const ExprNode* n);
   Text cast(const ExprNode* n);
   // The function of the prelude that makes an integer of a floating value, or of each lane.
@@ -95,6 +98,9 @@ class Expressions {
   Context& context_;
   codegen::Sharing sharing_;
   std::vector<std::unordered_map<const ExprNode*, std::string>> locals_;  // innermost scope last
+  int nested_ = 0;     // sides of choices, each inside of the one before, since the statement or part begins
+  std::string parts_;  // printed already, to stand in front of the outermost choice
+  int depth_ = 0;      // of the lines of the statement
   const ExprNode* unrounded_ = nullptr;  // what receives this node's value rounds it anyway
 };
 

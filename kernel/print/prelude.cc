@@ -170,6 +170,8 @@ RELAY_FUNCTION T relay_max(T a, T b) {
     return a < b ? b : a;
   }
 }
+// The extent of two that broadcast.
+RELAY_FUNCTION int64_t relay_broadcast(int64_t a, int64_t b) { return a == 1 ? b : a; }
 // The same where one side is known to be a number: a single instruction.
 template <class T>
 RELAY_FUNCTION T relay_min_left_number(T a, T b) {

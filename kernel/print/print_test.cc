@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/cat.h"
 #include "kernel/builder.h"
 #include "kernel/limits.h"
@@ -430,6 +432,31 @@ TEST_F(Print, KernelsAtTheLimits) {
   ASSERT_EQ(too_deep(k), "");
   EXPECT_LT(cpp(k).size(), size_t{1} << 22);
   EXPECT_LT(cuda(k).size(), size_t{1} << 22);
+}
+
+int most_brackets(const std::string& text) {
+  int open = 0, most = 0;
+  for (const char c : text) {
+    open += (c == '{' || c == '(') - (c == '}' || c == ')');
+    most = std::max(most, open);
+  }
+  return most;
+}
+
+// Clang refuses more than 256 brackets inside each other.
+TEST_F(Print, ChoicesInsideEachOtherAreCutIntoParts) {
+  const Tensor x = k_.input("x", kFloat32, {n_});
+  const Tensor y = k_.compute("y", kFloat32, {n_}, [&](Indices i) {
+    Expr e = x.at(i);
+    for (int c = 0; e->depth + 4 < kDeepestExpr; ++c)
+      e = select(less(i[0], k_.index(c)), exp(x.at(i)), exp(e));
+    return e;
+  });
+  const Kernel k = k_.finish("k", "", {y});
+  ASSERT_EQ(too_deep(k), "");
+  EXPECT_NE(cpp(k).find("const auto part"), std::string::npos);
+  EXPECT_LT(most_brackets(cpp(k)), 100);
+  EXPECT_LT(most_brackets(cuda(k)), 100);
 }
 
 }  // namespace

@@ -284,10 +284,10 @@ Pixels<T> pixels(const Resize& r, size_t axis, T like, Whole<T> i, Whole<T> from
 }
 
 // The weighted sums, or those of their terms' magnitudes.
-template <size_t count>
-void resample(const ResizeAttrs<count>& a, const Tensor& x, Results out, bool magnitudes) {
+template <size_t count, class Sum>
+void resample(const ResizeAttrs<count>& a, const Tensor& x, Results out, bool magnitudes, Sum zero) {
   const Resize r = read_resize(a);
-  const auto counted = [&](double v) { return magnitudes ? std::fabs(v) : v; };
+  const auto counted = [&](Sum v) { return magnitudes ? std::fabs(v) : v; };
   const std::vector<int64_t> from = r.layout.extents(x.shape()), to = r.layout.extents(out[0].shape());
   std::array<std::vector<Pixels<Real>>, count> all;
   for (size_t axis = 0; axis < count; ++axis) {
@@ -305,18 +305,18 @@ void resample(const ResizeAttrs<count>& a, const Tensor& x, Results out, bool ma
       taken[axis] = static_cast<int64_t>(line[axis]->index.size());
       outside |= line[axis]->outside.value_or(false);
     }
-    if (outside) return out[0].set(number++, counted(r.outside));
-    double sum = 0;
+    if (outside) return out[0].set(number++, magnitudes ? std::fabs(r.outside) : r.outside);
+    Sum sum = zero;
     for_each_index(taken, [&](const std::vector<int64_t>& k) {
-      double weight = 1;
+      Sum weight = 1;
       for (size_t axis = 0; axis < count; ++axis) {
         const auto nth = static_cast<size_t>(k[axis]);
         at[2 + axis] = line[axis]->index[nth];
-        if (!line[axis]->weight.empty()) weight *= line[axis]->weight[nth].value;
+        if (!line[axis]->weight.empty()) weight *= static_cast<Sum>(line[axis]->weight[nth].value);
       }
       const int64_t element = offset_of(x.shape(), r.layout.index(at));
       if (r.method == Method::kNearest && !magnitudes) return copy_element(x, element, out[0], number);
-      sum += counted(weight * x.get(element));
+      sum += counted(weight * static_cast<Sum>(x.get(element)));
     });
     if (r.method != Method::kNearest || magnitudes) out[0].set(number, sum);
     ++number;
@@ -324,13 +324,14 @@ void resample(const ResizeAttrs<count>& a, const Tensor& x, Results out, bool ma
 }
 
 template <size_t count>
-void evaluate(const ResizeAttrs<count>& a, Args in, Results out) {
-  resample(a, in[0], out, false);
+void evaluate(const ResizeAttrs<count>& a, Args in, Results out, Sums sums) {
+  const DType d = in[0].dtype();
+  with_zero(d.is_float() ? sums : Sums::kDouble, d, [&](auto zero) { resample(a, in[0], out, false, zero); });
 }
 
 template <size_t count>
 void terms(const Attrs& attrs, Args in, Results out) {
-  resample(read_attrs<ResizeAttrs<count>>(attrs), in[0], out, true);
+  resample(read_attrs<ResizeAttrs<count>>(attrs), in[0], out, true, 0.0);
 }
 
 // The weighted sum over the pixels of this axis and those behind it. `at` has the others.

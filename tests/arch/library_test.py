@@ -15,6 +15,7 @@ BEGIN, END = "<!-- from the comments of ir/text/library -->\n", "<!-- end -->\n"
 LIBRARIES = [
     ("prelude", "ir/text/library/prelude.relay"),
     ("nat", "ir/text/library/nat.relay"),
+    ("sequence", "ir/text/library/sequence.relay"),
     ("tensor_array", "ir/text/library/tensor_array.relay"),
     ("tensor_array/DTYPE", "ir/text/library/tensor_array_of.relay"),
 ]

@@ -13,16 +13,15 @@ using frontend::TestModel;
 
 class Remedy : public Cli {
  protected:
-  // An extent of the result follows from the extent of an axis, which is open.
+  // Weights of a resized axis follow from its extent, which is open.
   void write_model(const std::string& name) const {
-    const TestModel model = TestModel()
+    const TestModel model = TestModel(18)
                                 .input("ids of the words", {"batch", "length", 4})
-                                .floats("w", {1, 8, 4}, 0.5f)
-                                .floats("r", {1, 8, 2}, 0.5f)
-                                .node("Transpose", {"ids of the words"}, {"t"})
-                                .attr("perm", std::vector<int64_t>{1, 0, 2})
-                                .node("LSTM", {"t", "w", "r"}, {"y"})
-                                .attr("hidden_size", 2)
+                                .floats("scales", {1}, 0.5f)
+                                .node("Resize", {"ids of the words", "", "scales"}, {"y"})
+                                .attr("mode", "linear")
+                                .attr("antialias", 1)
+                                .attr("axes", std::vector<int64_t>{1})
                                 .output("y");
     write(name, model.proto.SerializeAsString());
   }
@@ -104,11 +103,72 @@ TEST_F(Remedy, ExamplesSayTheExtents) {
   EXPECT_NE(read("m.h").find("2, 3, 4"), std::string::npos) << read("m.h");
 }
 
-TEST_F(Remedy, InputsWithoutExtentsAreToBeGivenSome) {
+TEST_F(Remedy, ExtentsThatNobodyGaveAreSmall) {
   write("m.relay", "def @main(%x: Tensor[(n, 3), float32], %y: Tensor[(n + 1), float32]) { (%x, %y) }\n");
-  const Ended ended = refused({"run", "m.relay"}, kUsage, {"--input-shapes", "remedy:"});
-  EXPECT_EQ(command_in(ended.err), (std::vector<std::string>{"run", "m.relay", "--input-shapes", "x:[1,3]"}));
-  works({"run", "m.relay", "--input-shapes", "x:[1,3]"});
+  for (const std::string command : {"run", "bench", "verify", "debug"}) {
+    const Ended ended = relay({command, "m.relay"}, {.input = "continue\n"});
+    EXPECT_EQ(ended.exit_code, kOk) << command << ended.err;
+    const std::string others =
+        "for others, with your numbers: relay " + command + " m.relay --input-shapes 'x:[1,3]'\n";
+    for (const std::string& part : {std::string("type-check: n = 1\n"), others})
+      EXPECT_NE(ended.err.find(part), std::string::npos) << ended.err;
+  }
+  EXPECT_EQ(relay({"run", "m.relay", "-q"}).err, "");
+  // Options win.
+  const Ended given = relay({"run", "m.relay", "--input-shapes", "x:[2,3]", "--fill", "ones"});
+  EXPECT_EQ(given.err, "");
+  EXPECT_NE(given.out.find("Tensor[(2, 3), float32]"), std::string::npos) << given.out;
+}
+
+TEST_F(Remedy, ExtentsAreAsLargeAsAWindowNeeds) {
+  write("m.relay",
+        "def @main(%x: Tensor[(n, 3, h, w), float32], %k: Tensor[(4, 3, 3, 5), float32], %z: Tensor[(?), "
+        "float32]) { (nn.conv2d(%x, %k, channels=4, kernel_size=[3, 5]), %z) }\n");
+  const Ended ended = relay({"run", "m.relay"});
+  EXPECT_EQ(ended.exit_code, kOk) << ended.err;
+  EXPECT_NE(ended.err.find("n = 1, h = 3, w = 5, axis 0 of `z` = 1\n"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.out.find("Tensor[(1, 4, 1, 1), float32]"), std::string::npos) << ended.out;
+}
+
+TEST_F(Remedy, ExtentsThatAreNotFoundAreToBeGiven) {
+  write("m.relay", "def @main(%x: Tensor[(n), float32]) { reshape(%x, newshape=[1250, 4]) }\n");
+  const Ended ended =
+      refused({"run", "m.relay"}, kUsage, {"no small extents were found", "n: give them", "remedy:"});
+  EXPECT_EQ(command_in(ended.err), (std::vector<std::string>{"run", "m.relay", "--input-shapes", "x:[1]"}));
+  works({"run", "m.relay", "--input-shapes", "x:[5000]"});
+}
+
+TEST_F(Remedy, AModelThatNeedsExtentsIsRunWithSmallOnes) {
+  write_model("m.onnx");
+  const Ended ended = relay({"run", "m.onnx"});
+  EXPECT_EQ(ended.exit_code, kOk) << ended.err;
+  EXPECT_NE(ended.err.find("type-check: batch = 1, length = 2\n"), std::string::npos) << ended.err;
+  EXPECT_NE(
+      ended.err.find(
+          "for others, with your numbers: relay run m.onnx --input-shapes 'ids of the words:[1,128,4]'\n"),
+      std::string::npos)
+      << ended.err;
+  // It compiles for extents that were asked for only.
+  refused({"compile", "m.onnx", "-o", "m.so"}, kUnsupported, {"remedy:"});
+}
+
+TEST_F(Remedy, ExtentsAreTakenFromExamplesWhereThatIsAskedFor) {
+  write_model("m.onnx");
+  write("zeros.relay", "def @main() { zeros(shape=[2, 3, 4], dtype=\"float32\") }\n");
+  works({"run", "zeros.relay", "-o", "x.npy"});
+  const Ended ended =
+      relay({"compile", "m.onnx", "--extents", "from:x.npy", "--emit", "header", "-o", "m.h"});
+  EXPECT_EQ(ended.exit_code, kOk) << ended.err;
+  EXPECT_NE(ended.err.find("with the extents of its inputs in x.npy"), std::string::npos) << ended.err;
+  EXPECT_NE(read("m.h").find("2, 3, 4"), std::string::npos) << read("m.h");
+  // What can stay open does.
+  write("open.relay", "def @main(%x: Tensor[(n, 3, 4), float32]) { nn.relu(%x) }\n");
+  works({"compile", "open.relay", "--extents", "from:x.npy", "--emit", "header", "-o", "open.h"});
+  EXPECT_EQ(read("open.h").find("2, 3, 4"), std::string::npos) << read("open.h");
+  works({"compile", "open.relay", "--extents", "from:x.npy", "--emit", "graph", "-o", "g"});
+  refused({"compile", "m.onnx", "--extents", "x.npy", "-o", "m.so"}, kUsage, {"--extents x.npy", "from:DIR"});
+  refused({"compile", "m.onnx", "--extents", "from:x.npy", "-i", "x.npy", "-o", "m.so"}, kUsage,
+          {"--inputs", "--extents"});
 }
 
 TEST_F(Remedy, CheckSaysWhichEnginesTakeTheModel) {

@@ -1,34 +1,22 @@
 // Real trained models on every engine, and against the outputs of an independent runtime.
 //
-// Those that may be are under examples/models; the others are read from ../shared where it is there
-// (or from $RELAY_SHARED), and skipped with a printed reason where it is not.
+// Those that may be are under examples/models; the others are among the shared ones, and skipped
+// with a printed reason where these are not.
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/cat.h"
 #include "driver/verifier.h"
 #include "frontend/data/inputs.h"
+#include "tests/conformance/shared_models.h"
 #include "tools/model.h"
 
 namespace relay::tests {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string shared_models() {
-  if (const char* given = std::getenv("RELAY_SHARED")) return cat(given, "/models");
-  // From the sources: the link in the test's folder leads there.
-  std::error_code ignored;
-  const fs::path here = fs::canonical("examples/models/mnist_8/model.onnx", ignored);
-  for (fs::path at = here; at.has_relative_path(); at = at.parent_path()) {
-    if (fs::exists(at.parent_path() / "shared/models", ignored))
-      return (at.parent_path() / "shared/models").string();
-  }
-  return "../shared/models";
-}
 
 struct RealModel {
   const char* name;

@@ -211,8 +211,7 @@ const std::vector<std::string>& model_words() {
         "axis",       "axes",      "to",       "perm",        "pads",        "strides", "kernel_shape",
         "group",      "dilations", "value",    "then_branch", "else_branch", "body",    "auto_pad",
         "SAME_UPPER", "mode",      "keepdims", "equation",    "batch",       "ai.onnx", "\x1b[31m"};
-    for (const std::string& name : frontend::importable_operators())
-      out.push_back(name.substr(0, name.find(' ')));
+    for (const frontend::ImportableOperator& op : frontend::importable_operators()) out.push_back(op.name);
     return out;
   }();
   return words;

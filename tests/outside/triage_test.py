@@ -118,6 +118,12 @@ class VerdictTest(unittest.TestCase):
         self.assertEqual(relay.refusal(3, said["/a/2"]).kind, "refuses")
         self.assertEqual(relay.refusal(5, "error: full").kind, "limit")
 
+    def test_refusals_are_read_as_objects_too(self):
+        text = '{"severity":"error","slug":"some-slug","message":"no (node `n3`)","notes":["do this"]}\n{"severity":"remedy"}'
+        wanted = relay.Verdict("unsupported", "no (node `n3`) [some-slug] (do this)", "n3")
+        self.assertEqual(relay.refusal(4, text), wanted)
+        self.assertEqual(relay.refusal(2, '{"severity":"error","message":"no"}').message, "no")
+
     def test_a_batch_that_dies_is_halved(self):
         with tempfile.TemporaryDirectory() as folder:
             fake = Path(folder) / "relay"

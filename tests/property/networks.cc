@@ -7,11 +7,13 @@
 #include "tests/property/generate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "op/apply.h"
 #include "op/registry.h"
 #include "op/relation.h"
+#include "op/tensor/attributes.h"
 #include "tests/property/networks.h"
 
 namespace relay::property {
@@ -100,6 +102,17 @@ class Network {
       return std::nullopt;
     }
   }
+  Node power_of_two() {
+    const auto exponent = static_cast<int>(1 + in_.below(3));
+    return {b_.scalar(kFloat32, std::ldexp(in_.below(2) == 0 ? 1 : -1, exponent)),
+            context_.scalar_type(kFloat32)};
+  }
+  // The images with more elements of one value around them.
+  std::optional<Node> padded(const Node& x, int64_t around, double value) {
+    const Node fill{b_.scalar(kFloat32, value), context_.scalar_type(kFloat32)};
+    const std::vector<std::pair<Dim, Dim>> widths{{0, 0}, {0, 0}, {around, around}, {around, around}};
+    return call("nn.pad", {x, fill}, {{"pad_width", op::pad_width(context_, widths)}});
+  }
   // Of what exists.
   Node must(const std::optional<Node>& n) { return n ? *n : values_.back(); }
 
@@ -133,6 +146,11 @@ class Network {
         Shape one(x.rank(), 1);
         if (x.rank() > 1) one[1] = x.extent(1);
         return call(in_.below(2) == 0 ? "add" : "multiply", {x, constant(one)});
+      }
+      case 6: {
+        if (in_.below(2) == 0) return call("divide", {x, power_of_two()});
+        const std::optional<Node> wide = call("cast", {x}, {{"dtype", kFloat64}});
+        return wide ? call("cast", {*wide}, {{"dtype", kFloat32}}) : wide;
       }
       default: return call(in_.choose(kFunctions), {x});
     }
@@ -176,7 +194,9 @@ class Network {
     const int64_t groups = kind == 5 ? from : kind == 4 && from % 2 == 0 ? 2 : 1;
     const int64_t to = kind == 5 ? from : in_.choose(channels) * (groups == 2 ? 2 : 1);
     const int64_t around = in_.below(3) == 2 ? 0 : width / 2;
-    const std::optional<Node> y = call("nn.conv2d", {x, constant({to, from / groups, width, width})},
+    const bool before = around > 0 && in_.below(6) == 5;  // an operator of its own pads
+    const Node from_x = before ? padded(x, 1, 0).value_or(x) : x;
+    const std::optional<Node> y = call("nn.conv2d", {from_x, constant({to, from / groups, width, width})},
                                        {{"strides", std::vector<int64_t>{stride, stride}},
                                         {"padding", std::vector<int64_t>{around, around}},
                                         {"dilation", std::vector<int64_t>{dilation, dilation}},

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BUG = 6  # the exit code of a broken invariant
-SECONDS = 120  # that a batch may take, and as many more as it has models
+SECONDS = 120  # that a batch of small models may take, and as many more as it has models
 
 
 @dataclass
@@ -32,6 +32,7 @@ class Relay:
     binary: Path
     root: Path  # of the checkout
     engines: str = "interp,jit"
+    seconds: int = SECONDS
 
     def verify(self, folders: Sequence[Path]) -> dict[Path, Verdict]:
         """Verifies the models of these folders."""
@@ -53,7 +54,7 @@ class Relay:
         """The verdict on each model; or how the process died."""
         command = [str(self.binary), "verify", *map(str, batch), "--json", "--engines", self.engines, "--levels", "2"]
         environment = {**os.environ, "RELAY_ROOT": str(self.root), "RELAY_CACHE": "off"}
-        limit = SECONDS + len(batch)
+        limit = self.seconds + len(batch)
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, env=environment, timeout=limit, errors="replace"
@@ -88,12 +89,23 @@ def read_refusals(text: str, names: Sequence[str]) -> dict[str, str]:
     return out
 
 
+def first_error(text: str) -> str:
+    """The first error with its first note, whether it is said for people or, with --json, as an object."""
+    for line in text.splitlines():
+        if not line.startswith('{"severity":"error"'):
+            continue
+        said = json.loads(line)
+        slug = f" [{said['slug']}]" if "slug" in said else ""
+        note = f" ({said['notes'][0]})" if said.get("notes") else ""
+        return said["message"] + slug + note
+    error = re.search(r"^(?:.*: )?error: (.*)$", text, re.MULTILINE)
+    note = re.search(r"^note: (.*)$", text, re.MULTILINE)
+    return (error[1] if error else last_line(text)) + (f" ({note[1]})" if note else "")
+
+
 def refusal(code: int, text: str) -> Verdict:
     """The verdict on a model that Relay does not run. The first error counts; others may follow from it."""
-    error = re.search(r"^(?:.*: )?error: (.*)$", text, re.MULTILINE)
-    message = error[1] if error else last_line(text)
-    note = re.search(r"^note: (.*)$", text, re.MULTILINE)
-    message += f" ({note[1]})" if note else ""
+    message = first_error(text)
     node = re.search(r"\(node `(n\d+)`\)", message)
     kinds = {4: "unsupported", 5: "limit", BUG: "crashes"}
     return Verdict(kinds.get(code, "refuses"), message, node[1] if node else "")

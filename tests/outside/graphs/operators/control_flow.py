@@ -1,4 +1,4 @@
-"""If and Loop: graphs within nodes, which read values around them."""
+"""If, Loop and Scan: graphs within nodes, which read values around them."""
 
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
@@ -63,7 +63,31 @@ def loop(d: Draw, name: str) -> None:
     d.add(name, [trips_value, go, x], 2 if rows else 1, body=body)
 
 
+def scan(d: Draw, name: str) -> None:
+    """Running sums along an axis, forwards or backwards."""
+    x = d.value(("float32", "float64"), low=-8, high=8, fits=lambda v: v.array.ndim > 0 and 0 < v.array.size < 500)
+    at, rank = f"n{len(d.graph.nodes)}", len(x.shape)
+    axis = d.integer(-rank, rank - 1)
+    rest = [extent for i, extent in enumerate(x.shape) if i != axis % rank]
+    state = d.input(d.elements(x.dtype, tuple(rest)))
+    nodes = [
+        helper.make_node("Add", [f"{at}_s", f"{at}_e"], [f"{at}_t"]),
+        helper.make_node(d.choose(("Abs", "Neg", "Identity")), [f"{at}_t"], [f"{at}_row"]),
+    ]
+    inputs = [helper.make_tensor_value_info(f"{at}_{part}", CASTS[x.dtype], rest) for part in ("s", "e")]
+    results = [output(f"{at}_{part}", x.dtype) for part in ("t", "row")]
+    body = helper.make_graph(nodes, f"{at}_body", inputs, results)
+    attributes = {
+        "scan_input_axes": [axis],
+        "scan_input_directions": [d.integer(0, 1)],
+        "scan_output_axes": [d.integer(-rank, rank - 1)],
+        "scan_output_directions": [d.integer(0, 1)],
+    }
+    d.add(name, [state, x], 2, body=body, num_scan_inputs=1, **attributes)
+
+
 ROWS = {
     "If": (choice, 11, 21, True),
     "Loop": (loop, 11, 21, True),
+    "Scan": (scan, 11, 21, True),
 }

@@ -1,4 +1,6 @@
-"""Fourier transforms."""
+"""Fourier transforms, and what audio needs around them."""
+
+import numpy as np
 
 from ..draw import Draw, NoFit
 
@@ -24,6 +26,24 @@ def dft(d: Draw, name: str) -> None:
     d.add(name, [x, None, at], inverse=inverse, onesided=onesided)
 
 
+def scalar(d: Draw, number, dtype: str = "int64"):
+    return d.constant(np.array(number, dtype))
+
+
+def window(d: Draw, name: str) -> None:
+    d.add(name, [scalar(d, d.integer(2, 40))], periodic=d.choose((0, 1, None)), output_datatype=d.choose((1, 11, None)))
+
+
+def mel_filters(d: Draw, name: str) -> None:
+    rate = d.choose((8000, 16000, 44100))
+    edges = [scalar(d, 100 * d.integer(0, 5), "float32"), scalar(d, rate / 2 - 100 * d.integer(1, 9), "float32")]
+    d.add(name, [scalar(d, d.integer(1, 20)), scalar(d, d.choose((64, 100, 256))), scalar(d, rate), *edges])
+
+
 ROWS = {
+    "BlackmanWindow": (window, 17),
     "DFT": (dft, 17, 21),
+    "HammingWindow": (window, 17),
+    "HannWindow": (window, 17),
+    "MelWeightMatrix": (mel_filters, 17),
 }

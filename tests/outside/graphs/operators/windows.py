@@ -181,6 +181,10 @@ def max_unpool(d: Draw, name: str) -> None:
     d.add(name, [x, index], kernel_shape=kernel, strides=kernel)
 
 
+def global_lp_pool(d: Draw, name: str) -> None:
+    d.add(name, [image(d, ("float32",))], p=d.choose((1, 2, 3, None)))
+
+
 ROWS = {
     "AveragePool": (pool,),
     "Conv": (convolution, 7, 21, True),
@@ -188,6 +192,7 @@ ROWS = {
     "ConvTranspose": (transposed_convolution, 7, 21, True),
     "DeformConv": (deformable_convolution, 19),
     "GlobalAveragePool": (global_pool,),
+    "GlobalLpPool": (global_lp_pool,),
     "GlobalMaxPool": (global_pool, 7, 21, True),
     "LpPool": (pool,),
     "MaxPool": (pool, 8, 21, True),

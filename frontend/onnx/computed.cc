@@ -1,0 +1,220 @@
+#include "frontend/onnx/computed.h"
+
+#include <algorithm>
+
+#include "base/cat.h"
+#include "frontend/data/onnx_tensor.h"
+#include "frontend/onnx/importer.h"
+
+namespace relay::frontend {
+namespace {
+
+using namespace op;
+
+Expr extents_of(Node& n, Expr x) { return n.call(kShapeOf, {x}, {{"dtype", kInt64}}); }
+
+Expr repeated(Node& n, int64_t value, size_t count) { return n.ints(std::vector<int64_t>(count, value)); }
+
+// Filled up from the left with 1.
+Expr filled(Node& n, Expr vector, size_t count) {
+  const size_t have = length_of(vector);
+  if (have == count) return vector;
+  if (have == 0) return repeated(n, 1, count);
+  return n.concatenate({repeated(n, 1, count - have), vector}, 0);
+}
+
+// `values` at the places `axes` of a vector that is `otherwise` elsewhere.
+Expr placed(Node& n, size_t count, int64_t otherwise, Expr axes, Expr values) {
+  return n.call(kScatterElements, {repeated(n, otherwise, count), axes, values},
+                {{"axis", int64_t{0}}, {"reduction", "update"}});
+}
+
+// Axes counted from the front.
+Expr from_front(Node& n, Expr axes, size_t rank) {
+  const Expr turned = n.call(kAdd, {axes, n.scalar(kInt64, static_cast<double>(rank))});
+  return n.call(kWhere, {n.call(kLess, {axes, n.scalar(kInt64, 0)}), turned, axes});
+}
+
+Expr at_least_zero(Node& n, Expr e) { return n.call(kMaximum, {e, n.scalar(kInt64, 0)}); }
+
+bool all_positive(const std::optional<IndexTensor>& steps) {
+  return steps && std::all_of(steps->elements.begin(), steps->elements.end(),
+                              [](Dim d) { return d.is_const() && d.value() > 0; });
+}
+
+// What is known of input i as a vector of so many numbers.
+std::vector<Dim> known_parts(Node& n, size_t i, size_t count) {
+  const std::optional<IndexTensor> known = n.index(i);
+  if (!known || known->elements.size() != count) return std::vector<Dim>(count, Dim::unknown());
+  return known->elements;
+}
+
+// The result with what is known of its extents. A run compares, and unknown ones get names.
+Expr matched(Node& n, Expr e, const std::vector<Dim>& wanted) {
+  for (Dim d : wanted)
+    n.require(!d.is_const() || d.value() >= 0, cat("its result would have the extent ", show(d)));
+  return n.importer().match_extents(e, wanted, n.proto().output(0));
+}
+
+}  // namespace
+
+std::vector<size_t> different_axes(Node& n, const std::vector<int64_t>& axes, size_t rank) {
+  std::vector<size_t> out;
+  std::vector<bool> given(rank, false);
+  for (int64_t axis : axes) {
+    out.push_back(n.axis(axis, rank));
+    n.require(!given[out.back()], cat("axis ", axis, " is given twice"));
+    given[out.back()] = true;
+  }
+  return out;
+}
+
+size_t length_of(Expr vector) { return static_cast<size_t>(type_of(vector).dims[0].value()); }
+
+Expr computed(Node& n, size_t i, std::string_view what) {
+  const Expr e = n.input(i);
+  const TensorType& t = type_of(e);
+  if (!t.dtype.is_int() || t.rank() > 1)
+    n.invalid(cat("its ", what, " (input ", i, ") must be a list of integers"));
+  if (t.rank() == 1 && !t.dims[0].is_const()) {
+    throw Refusal{"unsupported-computed-input",
+                  cat("how many numbers its ", what, " (input ", i, ") has depends on the input"),
+                  "the rank of every tensor must be known; fixing dynamic axes with --input-shapes may help"};
+  }
+  if (t.rank() == 1 && t.dims[0].value() > static_cast<int64_t>(2 * data::kMaxRank))
+    n.invalid(cat("its ", what, " (input ", i, ") are too many"));
+  const Expr numbers = n.cast(e, kInt64);
+  return t.rank() == 0 ? n.reshape(numbers, {Dim(1)}) : numbers;
+}
+
+std::vector<Dim> named_numbers(Node& n, size_t i, std::string_view what, std::vector<Dim> expected) {
+  const Expr numbers = computed(n, i, what);
+  std::vector<Dim> wanted = known_parts(n, i, length_of(numbers));
+  expected.resize(wanted.size(), Dim::unknown());
+  for (size_t k = 0; k < wanted.size(); ++k) wanted[k] = wanted[k].is_unknown() ? expected[k] : wanted[k];
+  for (Dim d : wanted)
+    n.require(!d.is_const() || d.value() >= 0, cat("its ", what, " has a negative number"));
+  wanted.emplace_back(0);
+  const Expr none = n.call(kDynZeros, {n.concatenate({numbers, n.ints({0})}, 0)}, {{"dtype", kBool}});
+  std::vector<Dim> out =
+      dims_of(n.importer().match_extents(none, wanted, n.proto().input(static_cast<int>(i))));
+  out.pop_back();
+  return out;
+}
+
+Expr reshape_computed(Node& n, bool zero_is_zero) {
+  const Expr x = n.input(0), shape = computed(n, 1, "shape");
+  const std::vector<Dim> from = dims_of(x);
+  std::vector<Dim> wanted = known_parts(n, 1, length_of(shape));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == Dim(-1)) wanted[i] = Dim::unknown();
+    if (wanted[i] == Dim(0) && !zero_is_zero) wanted[i] = i < from.size() ? from[i] : Dim::unknown();
+  }
+  return matched(n, n.call(kDynReshape, {x, shape}, {{"allowzero", zero_is_zero}}), wanted);
+}
+
+Dim expanded(Node& n, Dim from, Dim to) {
+  if (to == Dim(1)) return from;  // also where nobody knows it
+  if (to.is_unknown() || (from.is_unknown() && !to.is_const())) return Dim::unknown();
+  if (from.is_unknown() || from == Dim(1)) return to;
+  if (from.is_const() && to.is_symbolic()) return from;  // 1 or the same
+  if (from.is_const() && to.is_const() && from != to)
+    n.invalid(cat("an extent of ", show(from), " cannot be expanded to ", show(to)));
+  return broadcast(from, to);
+}
+
+// Expand broadcasts both ways: where the shape says 1, the extent stays. dyn.broadcast_to takes the
+// shape of the result.
+Expr expand_computed(Node& n) {
+  const Expr x = n.input(0);
+  const Expr shape = computed(n, 1, "shape");
+  const size_t rank = std::max(length_of(shape), type_of(x).rank());
+  const Expr to = filled(n, shape, rank), from = filled(n, extents_of(n, x), rank);
+  const Expr is_one = n.call(kEqual, {to, n.scalar(kInt64, 1)});
+  std::vector<Dim> wanted = dims_of(x), asked = known_parts(n, 1, length_of(shape));
+  wanted.insert(wanted.begin(), rank - wanted.size(), Dim(1));
+  asked.insert(asked.begin(), rank - asked.size(), Dim(1));
+  for (size_t i = 0; i < rank; ++i) wanted[i] = expanded(n, wanted[i], asked[i]);
+  return matched(n, n.call(kDynBroadcastTo, {x, n.call(kWhere, {is_one, from, to})}), wanted);
+}
+
+Expr fill_computed(Node& n, const Tensor& value) {
+  const Expr shape = computed(n, 0, "shape");
+  const Expr e = n.call(kDynFull, {n.builder().constant(value), shape}, {{"dtype", value.dtype()}});
+  return matched(n, e, known_parts(n, 0, length_of(shape)));
+}
+
+Expr tile_computed(Node& n) {
+  const Expr repeats = computed(n, 1, "repeats");
+  n.require(length_of(repeats) == n.rank(0),
+            "it has another number of repeats than its input has dimensions");
+  std::vector<Dim> wanted = known_parts(n, 1, n.rank(0));
+  for (size_t i = 0; i < wanted.size(); ++i) wanted[i] = wanted[i] * n.tensor(0).dims[i];
+  return matched(n, n.call(kDynTile, {n.input(0), repeats}), wanted);
+}
+
+Expr slice_computed(Node& n) {
+  const Expr x = n.input(0);
+  const size_t rank = type_of(x).rank();
+  Expr begin = computed(n, 1, "starts"), end = computed(n, 2, "ends");
+  const size_t count = length_of(begin);
+  Expr steps = n.has(4) ? computed(n, 4, "steps") : repeated(n, 1, count);
+  n.require(length_of(end) == count && length_of(steps) == count && count <= rank,
+            "its starts, ends, axes and steps have different lengths");
+  std::vector<int64_t> axes;
+  if (n.has(3) && !n.known(3)) {
+    // All axes are sliced, most of them from end to end.
+    const Expr places = from_front(n, computed(n, 3, "axes"), rank);
+    n.require(length_of(places) == count, "its starts, ends, axes and steps have different lengths");
+    begin = placed(n, rank, 0, places, begin);
+    end = placed(n, rank, INT64_MAX, places, end);
+    steps = placed(n, rank, 1, places, steps);
+    for (size_t i = 0; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
+  } else {
+    if (n.has(3)) axes = n.constant_ints(3, "axes");
+    for (size_t i = n.has(3) ? count : 0; i < count; ++i) axes.push_back(static_cast<int64_t>(i));
+    n.require(axes.size() == count, "its starts, ends, axes and steps have different lengths");
+    for (int64_t& a : axes) a = static_cast<int64_t>(n.axis(a, rank));
+  }
+  if (axes.empty()) return x;
+  if (n.has(4) && !all_positive(n.index(4))) {
+    // A start before the first element is the first element, also where the steps go backwards.
+    const Expr extents = n.call(kTake, {extents_of(n, x), n.ints(axes)}, {{"axis", int64_t{0}}});
+    begin = n.call(kMaximum, {begin, n.call(kNegative, {extents})});
+  }
+  std::vector<Dim> wanted = dims_of(x);
+  for (int64_t a : axes) wanted[static_cast<size_t>(a)] = Dim::unknown();
+  return matched(n, n.call(kDynStridedSlice, {x, begin, end, steps}, {{"axes", axes}}), wanted);
+}
+
+// Pads that are negative cut off.
+Expr pad_computed(Node& n, std::string_view mode, Expr value) {
+  Expr x = n.input(0);
+  const size_t rank = type_of(x).rank();
+  const Expr pads = computed(n, 1, "pads");
+  std::vector<int64_t> axes;
+  if (n.has(3)) {
+    for (size_t axis : different_axes(n, n.constant_ints(3, "axes"), rank))
+      axes.push_back(static_cast<int64_t>(axis));
+  }
+  const auto count = static_cast<int64_t>(n.has(3) ? axes.size() : rank);
+  n.require(static_cast<int64_t>(length_of(pads)) == 2 * count, "its pads have a wrong length");
+  if (count == 0) return x;
+  Expr before = n.slice(pads, 0, 0, count), after = n.slice(pads, 0, count, 2 * count);
+  if (n.has(3)) {
+    const Expr places = n.ints(axes);
+    before = placed(n, rank, 0, places, before);
+    after = placed(n, rank, 0, places, after);
+  }
+  const Expr front = at_least_zero(n, n.call(kNegative, {before})),
+             back = at_least_zero(n, n.call(kNegative, {after}));
+  const Expr end = at_least_zero(n, n.call(kSubtract, {extents_of(n, x), back}));
+  x = n.call(kDynStridedSlice, {x, front, end, repeated(n, 1, rank)});
+  const auto column = [&](Expr widths) { return n.expand_dims(at_least_zero(n, widths), 1); };
+  const Expr widths = n.concatenate({column(before), column(after)}, 1);
+  std::vector<Dim> wanted(rank, Dim::unknown()), by = known_parts(n, 1, 2 * static_cast<size_t>(count));
+  for (size_t i = 0; i < rank && !n.has(3); ++i) wanted[i] = n.tensor(0).dims[i] + by[i] + by[rank + i];
+  return matched(n, n.call(kDynPad, {x, widths, value}, {{"pad_mode", std::string(mode)}}), wanted);
+}
+
+}  // namespace relay::frontend

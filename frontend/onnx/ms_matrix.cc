@@ -1,0 +1,214 @@
+// com.microsoft: products of matrices, distances, inverses.
+#include "base/cat.h"
+#include "frontend/onnx/activate.h"
+#include "frontend/onnx/contributed.h"
+#include "frontend/onnx/products.h"
+#include "frontend/onnx/repeat.h"
+#include "op/term.h"
+
+namespace relay::frontend {
+namespace {
+
+using namespace op;
+
+// A factor with its rows moved from the first axis to behind the batch, and its last
+// two axes exchanged.
+Expr factor(Node& n, size_t i, std::string_view transposed, std::string_view batch_transposed) {
+  Expr x = n.input(i);
+  const auto rank = static_cast<int64_t>(type_of(x).rank());
+  const bool exchange = n.integer(transposed, 0) != 0, move = n.integer(batch_transposed, 0) != 0;
+  if (rank < 2) return x;
+  std::vector<int64_t> order;
+  for (int64_t axis = move ? 1 : 0; axis < rank - 1; ++axis) order.push_back(axis);
+  if (move) order.push_back(0);
+  order.push_back(rank - 1);
+  if (exchange) std::swap(order[order.size() - 1], order[order.size() - 2]);
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    if (order[static_cast<size_t>(axis)] != axis) return n.transpose(x, order);
+  }
+  return x;
+}
+
+Results fused_matrix_product(Node& n) {
+  const Expr y =
+      multiply_matrices(n, factor(n, 0, "transA", "transBatchA"), factor(n, 1, "transB", "transBatchB"), {});
+  const double alpha = n.real("alpha", 1);
+  return {alpha == 1 ? y : n.call(kMultiply, {y, n.scalar(type_of(y).dtype, alpha)})};
+}
+
+Results fused_gemm(Node& n) {
+  const Expr y = n.convert_as("Gemm", 13)[0];
+  std::vector<double> parameters;
+  for (const char* name : {"activation_alpha", "activation_beta", "activation_gamma"}) {
+    if (n.attribute(name)) parameters.push_back(n.real(name, 0));
+  }
+  return {activated(n, y, n.text("activation", ""), parameters)};
+}
+
+Results gemm_float8(Node& n) {
+  n.unsupported("products of float8 are not supported", "export the model with float16 or bfloat16");
+}
+
+// --- MatMulNBits ---------------------------------------------------------------------------------
+
+// Bytes as the numbers of `bits` bits in them, the lowest first: (.., bytes) becomes (..,
+// bytes * 8 / bits).
+Expr unpacked(Node& n, Expr bytes, int64_t bits) {
+  if (bits == 8) return bytes;
+  const auto number = [&](int64_t v) { return n.builder().constant(Tensor::scalar_int(kUInt8, v)); };
+  std::vector<Expr> parts;
+  for (int64_t shift = 0; shift < 8; shift += bits) {
+    const Expr moved = shift == 0 ? bytes : n.call(kRightShift, {bytes, number(shift)});
+    parts.push_back(n.call(kBitwiseAnd, {moved, number((1 << bits) - 1)}));
+  }
+  std::vector<Dim> dims = dims_of(bytes);
+  const auto rank = static_cast<int64_t>(dims.size());
+  dims.back() = dims.back() * Dim(8 / bits);
+  return n.reshape(n.call(kStack, {n.builder().tuple(parts)}, {{"axis", rank}}), dims);
+}
+
+struct Blocks {
+  int64_t bits, columns, depth, size, count;  // N, K, the elements of a block, the blocks of a column
+};
+
+Blocks blocks_of(Node& n) {
+  Blocks b{n.integer("bits", 4), n.integer("N"), n.integer("K"), n.integer("block_size"), 0};
+  if (b.bits != 2 && b.bits != 4 && b.bits != 8)
+    n.unsupported(cat(b.bits, " bits are not supported"), "2, 4 and 8 are");
+  constexpr int64_t kMost = int64_t{1} << 31;
+  n.require(b.columns > 0 && b.columns < kMost && b.depth > 0 && b.depth < kMost && b.size >= 16 &&
+                b.size < kMost && (b.size & (b.size - 1)) == 0,
+            "its attributes N, K and block_size are out of range");
+  b.count = (b.depth + b.size - 1) / b.size;
+  return b;
+}
+
+// A zero point for each block of each column: given as such, or packed like the
+// weight, or the middle.
+Expr zero_points(Node& n, const Blocks& b, DType dtype) {
+  const Expr none = n.scalar(dtype, static_cast<double>(int64_t{1} << (b.bits - 1)));
+  if (!n.has(3)) return none;
+  const Expr given = n.input(3);
+  const std::vector<Dim> shape{Dim(b.columns), Dim(b.count), Dim(1)};
+  if (type_of(given).dtype != kUInt8) return n.reshape(n.cast(given, dtype), shape);
+  const int64_t bytes = (b.count * b.bits + 7) / 8;
+  const Expr points = unpacked(n, n.reshape(given, {Dim(b.columns), Dim(bytes)}), b.bits);
+  return n.reshape(n.cast(n.slice(points, 1, 0, b.count), dtype), shape);
+}
+
+// a times the transpose of a weight (N, K) whose rows are blocks of small integers
+// with a scale each.
+Results matrix_product_of_bits(Node& n) {
+  n.without_effect({"accuracy_level"});
+  if (n.integer("weight_prepacked", 0) != 0)
+    n.unsupported("weights in a layout of one machine are not supported", "export with weight_prepacked=0");
+  if (n.has(4)) n.unsupported("its input `g_idx` is not supported");
+  const Blocks b = blocks_of(n);
+  const Expr a = n.input(0);
+  const DType dtype = type_of(a).dtype;
+  const Expr packed = n.reshape(n.input(1), {Dim(b.columns), Dim(b.count), Dim(b.size * b.bits / 8)});
+  const Expr numbers = n.cast(unpacked(n, packed, b.bits), dtype);
+  const Expr scale = n.reshape(n.cast(n.input(2), dtype), {Dim(b.columns), Dim(b.count), Dim(1)});
+  const Expr real = n.call(kMultiply, {n.call(kSubtract, {numbers, zero_points(n, b, dtype)}), scale});
+  Expr weight = n.reshape(real, {Dim(b.columns), Dim(b.count * b.size)});
+  if (b.count * b.size != b.depth) weight = n.slice(weight, 1, 0, b.depth);
+  const Expr y = n.call(kMatmul, {a, weight}, {{"transpose_b", true}});
+  return {n.has(5) ? n.call(kAdd, {y, n.input(5)}) : y};
+}
+
+// --- CDist, Inverse ------------------------------------------------------------------------------
+
+// The distance of each row of a to each row of b.
+Results distances(Node& n) {
+  n.require(n.rank(0) == 2 && n.rank(1) == 2, "its inputs must be matrices");
+  const std::string metric = n.text("metric", "sqeuclidean");
+  n.require(metric == "sqeuclidean" || metric == "euclidean",
+            "its attribute `metric` is neither sqeuclidean nor euclidean");
+  const Expr d = n.call(kSubtract, {n.expand_dims(n.input(0), 1), n.expand_dims(n.input(1), 0)});
+  const Expr sum = n.call(kSum, {n.call(kMultiply, {d, d})}, {{"axis", std::vector<int64_t>{2}}});
+  return {metric == "euclidean" ? n.call(kSqrt, {sum}) : sum};
+}
+
+// Gauss-Jordan with the largest pivot of each column: (matrix | identity) becomes (identity |
+// inverse) in as many steps as the matrix has rows.
+class Elimination {
+ public:
+  Elimination(Node& n, Dim size) : n_(n), size_(size) {
+    const std::vector<AttrArg> attrs{
+        {"shape", std::vector<Dim>{size}}, {"axis", int64_t{0}}, {"dtype", DType(kInt64)}};
+    rows_ = n.call(kIota, std::span<const Expr>(), attrs);
+  }
+
+  Expr identity(DType dtype) { return n_.cast(n_.call(kEqual, {n_.expand_dims(rows_, 1), rows_}), dtype); }
+
+  // m: (batch, size, 2 * size)
+  Expr step(Expr k, Expr m) {
+    const TensorType& t = type_of(m);
+    const auto number = [&](double v) { return n_.scalar(t.dtype, v); };
+    const auto take = [&](Expr from, int64_t axis) { return n_.call(kTake, {from, k}, {{"axis", axis}}); };
+    // Rows above k have their pivots already. NaN never wins.
+    const Expr height =
+        n_.call(kWhere, {n_.call(kGreaterEqual, {rows_, k}), n_.call(kAbs, {take(m, 2)}), number(-1)});
+    const Expr pivot = n_.cast(n_.call(kArgmax, {height}, {{"axis", std::vector<int64_t>{1}}}), kInt64);
+    const Expr at_pivot = n_.expand_dims(pivot, 1, 2);  // (batch, 1, 1)
+    const Expr index =
+        n_.call(kBroadcastTo, {at_pivot}, {{"shape", std::vector<Dim>{t.dims[0], 1, t.dims[2]}}});
+    const Expr chosen = n_.call(kGather, {m, index}, {{"axis", int64_t{1}}});  // (batch, 1, 2 * size)
+    const Expr displaced = n_.expand_dims(take(m, 1), 1);
+    const Expr row = n_.expand_dims(rows_, 1);  // (size, 1)
+    const Expr is_k = n_.call(kEqual, {row, k});
+    const Expr swapped = n_.call(kWhere, {n_.call(kEqual, {row, at_pivot}), displaced, m});
+    const Expr unit = n_.call(kDivide, {chosen, n_.expand_dims(take(chosen, 2), 2)});
+    const Expr factors = n_.expand_dims(take(swapped, 2), 2);
+    const Expr reduced = n_.call(kSubtract, {swapped, n_.call(kMultiply, {factors, unit})});
+    return n_.call(kWhere, {is_k, unit, reduced});
+  }
+
+ private:
+  Node& n_;
+  Dim size_;
+  Expr rows_;
+};
+
+Results inverse(Node& n) {
+  const Expr x = n.input(0);
+  const std::vector<Dim> dims = dims_of(x);
+  n.require(dims.size() >= 2, "its input must have at least two dimensions");
+  const Dim size = dims.back();
+  n.require(prove_equal(size, dims[dims.size() - 2]) != kernel::Proof::kRefuted,
+            "its matrices are not square");
+  for (const Dim d : dims) {
+    if (d.is_unknown()) n.unsupported("the shape of its input depends on the data");
+  }
+  const Dim batch = product(std::vector<Dim>(dims.begin(), dims.end() - 2));
+  const DType own = type_of(x).dtype, dtype = own.bits < 32 ? kFloat32 : own;
+  Elimination elimination(n, size);
+  const Expr unit =
+      n.call(kBroadcastTo, {elimination.identity(dtype)}, {{"shape", std::vector<Dim>{batch, size, size}}});
+  const Expr first = n.concatenate({n.reshape(n.cast(x, dtype), {batch, size, size}), unit}, 2);
+  const Expr all = n.call(kShapeOf, {x}, {{"dtype", DType(kInt64)}});
+  const auto last = static_cast<int64_t>(dims.size()) - 1;
+  const Expr count = n.reshape(n.slice(all, 0, last, last + 1), {});
+  const Expr done = repeat(n, count, first, [&](Expr k, Expr m) { return elimination.step(k, m); });
+  const Expr y = n.call(kStridedSlice, {done},
+                        {{"begin", std::vector<Dim>{size}},
+                         {"end", std::vector<Dim>{size * Dim(2)}},
+                         {"axes", std::vector<int64_t>{2}}});
+  return {n.cast(n.reshape(y, dims), own)};
+}
+
+constexpr Row kRows[] = {
+    {"com.microsoft.CDist", 1, distances},
+    {"com.microsoft.FusedGemm", 1, fused_gemm},
+    {"com.microsoft.FusedMatMul", 1, fused_matrix_product},
+    {"com.microsoft.GemmFloat8", 1, gemm_float8, "all forms: float8"},
+    {"com.microsoft.Inverse", 1, inverse},
+    {"com.microsoft.MatMulNBits", 1, matrix_product_of_bits, "3, 5, 6 and 7 bits, g_idx, weight_prepacked=1"},
+    {"com.microsoft.TransposeMatMul", 1, fused_matrix_product},
+};
+
+}  // namespace
+
+std::span<const Row> ms_matrix_rows() { return kRows; }
+
+}  // namespace relay::frontend

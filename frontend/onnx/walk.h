@@ -1,0 +1,37 @@
+// GraphWalk: converts the nodes of one graph in order, on each path through it. Private to this
+// folder.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "frontend/onnx/paths.h"
+
+namespace relay::frontend {
+
+class Importer;
+
+class GraphWalk {
+ public:
+  GraphWalk(Importer& importer, const ::onnx::GraphProto& graph, Path& root);
+
+  // Converts all nodes and puts the outputs of the graph at each end of the root. False if a node
+  // was refused that an output needs.
+  bool run();
+
+ private:
+  void advance(Path& path, const ::onnx::NodeProto& node);
+  void convert(Path& path, const ::onnx::NodeProto& node);
+  void settle(Path& path);
+  void refuse(const ::onnx::NodeProto& node, const std::string& limit);
+  bool collect(Path& path);
+  int last_use(const std::string& name);
+
+  Importer& importer_;
+  const ::onnx::GraphProto& graph_;
+  Path& root_;
+  int at_ = 0;  // the node that is converted
+  std::unordered_map<std::string, int> last_use_;
+};
+
+}  // namespace relay::frontend
