@@ -62,7 +62,10 @@ std::optional<std::vector<Operand>> take_branch(Node& n, bool condition) {
   require_outputs(n, branch);
   if (!import_branch(n, branch, path)) return std::nullopt;
   if (!path.fork) return std::move(path.outputs);
-  name_outputs(n.proto(), importer.scope(), path);
+  // Its ways outlive the path, so they lie within the names around the node.
+  Fork& fork = *path.fork;
+  fork.apart = {n.proto().output().begin(), n.proto().output().end()};
+  for (Path* way : {&fork.yes, &fork.no}) name_outputs(n.proto(), importer.scope(), *way);
   importer.divide(std::move(path.fork));
   return std::nullopt;
 }

@@ -142,6 +142,23 @@ TEST(Branches, GiveAsManyOutputsAsTheirNode) {
   }
 }
 
+// What follows is converted on the ways of the branch, and uses names from around the node.
+TEST(Branches, ThatAreKnownToBeTakenMayDivide) {
+  TestModel choice;
+  choice.ints("axis", {0});
+  add_choice(choice, "x", 0);
+  ::onnx::GraphProto taken;
+  *taken.add_node() = *choice.last;
+  taken.add_output()->set_name("y0");
+  TestModel m;
+  m.input("x", {2, 3}).input("c0", {}, ::onnx::TensorProto::BOOL).ints("axis", {0}).ints("one", {1});
+  m.node("Cast", {"one"}, {"yes"}).attr("to", ::onnx::TensorProto::BOOL);
+  m.node("If", {"yes"}, {"y"}).attr("then_branch", taken).attr("else_branch", taken);
+  m.node("Relu", {"x"}, {"around"}).node("Add", {"y", "around"}, {"sum"});
+  m.node("ReduceMax", {"sum"}, {"z"}).attr("keepdims", 0).output("z");
+  EXPECT_EQ(import_model(m).type, "float32") << import_model(m).messages;
+}
+
 TEST(Branches, ResultsThatNobodyUsesMayDiffer) {
   TestModel m;
   m.input("x", {2, 3}).ints("axis", {0});

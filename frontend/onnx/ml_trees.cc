@@ -24,14 +24,14 @@ Aggregate aggregate_of(Node& n) {
 }
 
 // The targets of a regression. One that no leaf speaks for is 0, without its base.
-Results regression(Node& n, const Forest& forest, PostTransform transform) {
+Results regression(Node& n, const Forest& forest, PostTransform transform, DType result) {
   if (forest.targets == 1 && transform != PostTransform::kNone && transform != PostTransform::kProbit)
     n.unsupported("a post_transform of a single target is not supported",
                   "apply the function by a node behind it");
   const Scores s = scores_of(n, forest, features(n));
   const Expr zero = n.scalar(type_of(s.sums).dtype, 0);
   const Expr sums = s.present ? n.call(kWhere, {s.present, s.sums, zero}) : s.sums;
-  return {transformed(n, n.cast(sums, kFloat32), transform)};
+  return {transformed(n, n.cast(sums, result), transform)};
 }
 
 Results tree_regressor(Node& n) {
@@ -39,7 +39,7 @@ Results tree_regressor(Node& n) {
   forest.targets = n.integer("n_targets");
   forest.aggregate = aggregate_of(n);
   forest.base = real_list_or_tensor(n, "base_values");
-  return regression(n, forest, post_transform(n));
+  return regression(n, forest, post_transform(n), kFloat32);
 }
 
 bool all_weights(const Forest& forest, const auto& holds) {
@@ -213,7 +213,7 @@ Results tree_ensemble(Node& n) {
   const int64_t how = n.integer("aggregate_function", 1);
   n.require(how >= 0 && how <= 3, "its attribute `aggregate_function` is none of 0 to 3");
   forest.aggregate = static_cast<Aggregate>(how);
-  return regression(n, forest, post_transform(n.integer("post_transform", 0), n));
+  return regression(n, forest, post_transform(n.integer("post_transform", 0), n), n.dtype(0));
 }
 
 constexpr Row kRows[] = {
