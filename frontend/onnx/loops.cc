@@ -263,15 +263,23 @@ bool is_true(Importer& importer, const Operand& o) {
 
 }  // namespace
 
-std::optional<std::vector<Operand>> convert_loop(Node& n) {
-  Importer& importer = n.importer();
+LoopParts parts_of_loop(Node& n) {
   const ::onnx::GraphProto& body = n.graph("body");
   const size_t states = n.inputs() > 2 ? n.inputs() - 2 : 0;
   n.require(static_cast<size_t>(body.input_size()) == states + 2,
             "the inputs of its body are not those that a loop gives it");
   n.require(static_cast<size_t>(body.output_size()) > states,
             "the outputs of its body are not those that a loop needs");
-  n.require(n.outputs() < static_cast<size_t>(body.output_size()), "it has more outputs than its body");
+  const size_t scanned = static_cast<size_t>(body.output_size()) - states - 1;
+  n.require(n.outputs() <= states + scanned, "it has more outputs than its body");
+  return {body, states, scanned};
+}
+
+std::optional<std::vector<Operand>> convert_loop(Node& n) {
+  Importer& importer = n.importer();
+  const LoopParts loop = parts_of_loop(n);
+  const ::onnx::GraphProto& body = loop.body;
+  const size_t states = loop.states;
 
   LoopForm form;
   form.name = n.proto().name();

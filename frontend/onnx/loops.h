@@ -54,6 +54,13 @@ Expr element(Node& n, Expr e, Expr i, int64_t axis);
 // The extent of an axis as a scalar of int64.
 Expr extent(Node& n, Expr e, int64_t axis);
 
+// What a `Loop` consists of; refuses one whose body does not fit it.
+struct LoopParts {
+  const ::onnx::GraphProto& body;
+  size_t states, scanned;
+};
+LoopParts parts_of_loop(Node& n);
+
 std::optional<std::vector<Operand>> convert_loop(Node& n);
 std::optional<std::vector<Operand>> convert_scan(Node& n);
 

@@ -1,8 +1,8 @@
 // Ways through a graph, where a condition that only a run tells gives values of other types.
 // Private to this folder.
 //
-//   y = If(c) {x: rank 3} {x: rank 2}        let z = if (c) { sum of rank 3 } else { sum of rank 2 };
-//   z = ReduceSum(y)                   is    exp(z)
+//   y = If(c) {x: rank 3} {x: rank 2}      let z = if (c) { sum of rank 3 } else { sum of rank 2 };
+//   z = ReduceSum(y)                 is    exp(z)
 //   e = Exp(z)
 //
 // A value has one type. So the nodes after the `If` that use its results are converted once for

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "frontend/onnx/loops.h"
 #include "frontend/onnx/names.h"
 #include "frontend/onnx/sequences.h"
 
@@ -19,24 +20,7 @@ using Found = std::optional<Operands>;
 // Types of a state only lose extents from one import of the body to the next, so few are needed.
 constexpr int kMostImports = 16;
 
-struct LoopForm {
-  const ::onnx::GraphProto& body;
-  size_t states, scanned;
-};
-
-LoopForm form_of(Node& n) {
-  const ::onnx::GraphProto& body = n.graph("body");
-  const size_t states = n.inputs() > 2 ? n.inputs() - 2 : 0;
-  n.require(static_cast<size_t>(body.input_size()) == states + 2,
-            "the inputs of its body are not those that a loop gives it");
-  n.require(static_cast<size_t>(body.output_size()) > states,
-            "the outputs of its body are not those that a loop needs");
-  const size_t scanned = static_cast<size_t>(body.output_size()) - states - 1;
-  n.require(n.outputs() <= states + scanned, "it has more outputs than its body");
-  return {body, states, scanned};
-}
-
-Found import_body(Node& n, const LoopForm& s, Operand step, Operand condition, const Operands& states) {
+Found import_body(Node& n, const LoopParts& s, Operand step, Operand condition, const Operands& states) {
   // One step is as much as its nodes, also where the body is imported for its types only.
   if (!n.importer().spend(static_cast<size_t>(s.body.node_size()) + 1)) {
     throw Refusal{"limit-nodes",
@@ -72,7 +56,7 @@ std::optional<int64_t> known_steps(Node& n) {
 }
 
 // The results, in `out`. Returns false if a condition is not known: then nothing was done.
-bool unrolled(Node& n, const LoopForm& s, int64_t steps, Found& out) {
+bool unrolled(Node& n, const LoopParts& s, int64_t steps, Found& out) {
   Importer& importer = n.importer();
   std::optional<bool> go = n.has(1) ? known_truth(importer, n.operand(1)) : true;
   Operands states;
@@ -108,7 +92,7 @@ bool unrolled(Node& n, const LoopForm& s, int64_t steps, Found& out) {
 
 class RunTimeLoop {
  public:
-  RunTimeLoop(Node& n, const LoopForm& s) : n_(n), form_(s), b_(n.builder()), context_(n.context()) {
+  RunTimeLoop(Node& n, const LoopParts& s) : n_(n), form_(s), b_(n.builder()), context_(n.context()) {
     for (size_t i = 0; i < s.states; ++i) {
       first_.push_back(n.operand(i + 2));
       types_.push_back(value_type(n.importer(), first_.back()));
@@ -243,7 +227,7 @@ class RunTimeLoop {
   }
 
   Node& n_;
-  const LoopForm& form_;
+  const LoopParts& form_;
   Builder& b_;
   Context& context_;
   Operands first_;
@@ -258,7 +242,7 @@ class RunTimeLoop {
 }  // namespace
 
 std::optional<std::vector<Operand>> convert_loop_of_composites(Node& n) {
-  const LoopForm form = form_of(n);
+  const LoopParts form = parts_of_loop(n);
   Found out;
   if (const std::optional<int64_t> steps = known_steps(n); steps && unrolled(n, form, *steps, out))
     return out;
