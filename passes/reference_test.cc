@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/testing.h"
+#include "base/cat.h"
 #include "base/failure.h"
 
 namespace relay::passes {
@@ -90,6 +91,27 @@ TEST(Reference, MeasuresASingleElementMoreThanOnce) {
   EXPECT_GE(r.bounds[0].error, error_of(r.exact[0], r.own[0]));
   EXPECT_GT(r.bounds[0].error, 0);
   EXPECT_LT(r.bounds[0].error, 1e-5);
+}
+
+int runs_of(const std::string& text) {
+  int runs = 0;
+  const Module m = checked(text);
+  reference_of(m, "main", std::vector<Value>{Value(vector(kFloat32, {.1, .2, .3, .4, .5, .6, .7, .8}))},
+               [&](bool) {
+                 ++runs;
+                 return ValueObserver();
+               });
+  return runs;
+}
+
+// The map magnifies each rounding, so that one draw of roundings says little of another's.
+TEST(Reference, DisturbsAgainWhileErrorsGrow) {
+  std::string chaos = "def @main(%x0: Tensor[(8), float32]) {\n";
+  for (int i = 0; i < 24; ++i) {
+    chaos += cat("  let %x", i + 1, " = multiply(3.9f, multiply(%x", i, ", subtract(1f, %x", i, ")));\n");
+  }
+  EXPECT_GT(runs_of(chaos + "  %x24 }"), 3);
+  EXPECT_EQ(runs_of("def @main(%x: Tensor[(8), float32]) { reverse(%x, axis=0) }"), 3);
 }
 
 TEST(Reference, DisturbsNoInfinity) {
