@@ -22,53 +22,13 @@
 #include "ir/builder.h"
 #include "ir/function_graph.h"
 #include "ir/rewrite.h"
+#include "passes/instance.h"
 #include "passes/let_insertion.h"
-#include "passes/map_types.h"
 #include "passes/pass.h"
 #include "typecheck/check.h"
 
 namespace relay::passes {
 namespace {
-
-// What a call makes of the variables in the types of the function.
-struct Instance {
-  std::unordered_map<const TypeVar*, Type> types;
-  std::unordered_map<const kernel::ExprNode*, kernel::Expr> dims;
-};
-
-// Binds the shape variables that stand alone in the parameter's type, each where it stands first.
-void bind(Context& context, Type of_param, Type of_arg, Instance& out) {
-  std::vector<std::pair<Type, Type>> pending{{of_param, of_arg}};
-  std::set<std::pair<Type, Type>> seen;
-  while (!pending.empty()) {
-    const auto [param, arg] = pending.back();
-    pending.pop_back();
-    if (!seen.emplace(param, arg).second) continue;
-    const auto* tuple = param->as<TupleType>();
-    const auto* fields = arg->as<TupleType>();
-    for (size_t i = tuple && fields ? std::min(tuple->fields.size(), fields->fields.size()) : 0; i-- > 0;)
-      pending.emplace_back(tuple->fields[i], fields->fields[i]);
-    const auto* tensor = param->as<TensorType>();
-    const auto* given = arg->as<TensorType>();
-    if (!tensor || !given || tensor->rank() != given->rank()) continue;
-    for (size_t i = 0; i < tensor->rank(); ++i) {
-      const Dim d = tensor->dims[i], g = given->dims[i];
-      if (d.is_symbolic() && d.symbolic()->kind == kernel::ExprKind::kVar && !g.is_unknown())
-        out.dims.emplace(d.symbolic().get(), g.expr(context.pool()));
-    }
-  }
-}
-
-TypeMap map_of(const Instance& instance) {
-  return {
-      .dim =
-          [&](Dim d) { return d.is_symbolic() ? Dim(kernel::substitute(d.symbolic(), instance.dims)) : d; },
-      .dtype = {},
-      .variable = [&](const TypeVar* v) -> Type {
-        const auto it = instance.types.find(v);
-        return it == instance.types.end() ? v : it->second;
-      }};
-}
 
 // Which calls are inlined, by the extents of their arguments.
 enum class Extents : uint8_t {
@@ -164,7 +124,7 @@ class Inliner {
     }
     for (size_t i = 0; i < call.args.size(); ++i) {
       if (!callee->params[i]->type || !call.args[i]->type) return std::nullopt;
-      bind(context, callee->params[i]->type, call.args[i]->type, instance);
+      instance.bind(context, callee->params[i]->type, call.args[i]->type);
     }
     // A shape variable that the body binds itself would be confused with the caller's
     // of the same name.
@@ -176,7 +136,7 @@ class Inliner {
         callee->type_params.empty() && std::all_of(instance.dims.begin(), instance.dims.end(),
                                                    [](const auto& d) { return d.first == d.second.get(); });
     const Expr own = moves ? callee : refresh(context, callee);
-    const Fn* copy = (same ? own : map_types(context, own, map_of(instance)))->as<Fn>();
+    const Fn* copy = (same ? own : map_types(context, own, instance.map()))->as<Fn>();
     for (size_t i = 0; i < call.args.size(); ++i) {
       if (copy->params[i]->type != call.args[i]->type) return std::nullopt;
     }
