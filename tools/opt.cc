@@ -1,6 +1,7 @@
 // relay opt: runs passes on a model and prints what they make of it.
 #include <fmt/format.h>
 #include <filesystem>
+#include <optional>
 
 #include "base/cat.h"
 #include "base/file.h"
@@ -16,6 +17,7 @@
 #include "tools/options/values.h"
 #include "tools/overwriting.h"
 #include "tools/pass_output.h"
+#include "tools/pass_report.h"
 #include "tools/session.h"
 #include "tools/targets.h"
 
@@ -28,7 +30,7 @@ struct Options {
   std::string passes, emit = "relay", output, dump_dir, verify = "none", target = "native", reproducer;
   std::vector<std::string> print_after;
   int opt_level = -1;
-  bool time = false, list = false;
+  bool time = false, list = false, report = false;
 };
 
 void list_passes(const Session& s) {
@@ -92,6 +94,30 @@ bool spares_inputs(const Options& o, const driver::Model& model, const passes::P
   return tools::spares_inputs(written, model.files, s);
 }
 
+// The other forms of --emit; nothing, with a report, if the module has none.
+std::optional<std::string> emitted(const Options& o, const Module& m, const std::string& function,
+                                   const target::Target& target, int opt_level, Session& s) {
+  if (o.emit == "kernel") return kernels_of(m);
+  if (o.emit == "llvm") {
+    std::string text;
+    const toolchain::CompileOptions compile{.target = target, .opt_level = opt_level};
+    if (std::string wrong = instructions_of(m, compile, text); !wrong.empty()) {
+      s.fail(kUnsupported, wrong);
+      return std::nullopt;
+    }
+    return text;
+  }
+  // As `relay compile` plans: for a GPU there are constant shapes alone.
+  Diagnostics diagnostics;
+  const passes::Shapes shapes = target.gpu ? passes::Shapes::kConstant : passes::Shapes::kSymbolic;
+  const Result<passes::Plan> plan = passes::plan_memory(m, function, diagnostics, shapes);
+  if (!plan) {
+    s.fail(diagnostics, m.context().sources());
+    return std::nullopt;
+  }
+  return passes::show(*plan);
+}
+
 void run(const Options& o, Session& s) {
   ModelOptions options = with_examples(o.model, o.inputs);
   options.runs = o.verify == "semantics";
@@ -122,7 +148,8 @@ void run(const Options& o, Session& s) {
     return save_module(path, head, m);
   };
   passes::Dumps dumps({.folder = o.dump_dir, .reproducer = o.reproducer, .save = save});
-  driver::Options driven{.target = target, .observers = {&output, &dumps}};
+  PassReport report(s);
+  driver::Options driven{.target = target, .observers = {&output, &dumps, &report}};
   if (o.opt_level >= 0) driven.opt_level = o.opt_level;
   passes::RunnerOptions run = driver::runner_options(driven);
   if (target.gpu && o.emit == "llvm") {
@@ -139,34 +166,24 @@ void run(const Options& o, Session& s) {
   Result<Module> done = passes::run_pipeline(model->module, *steps, run, diagnostics);
   s.fail(diagnostics, model->module.context().sources());
   if (!done) return;
-  std::string text;
-  if (o.emit == "kernel") {
-    text = kernels_of(*done);
-  } else if (o.emit == "llvm") {
-    toolchain::CompileOptions compile{.target = target, .opt_level = run.schedule.opt_level};
-    if (std::string wrong = instructions_of(*done, compile, text); !wrong.empty()) {
-      s.fail(kUnsupported, wrong);
-      return;
+  if (o.report) {
+    report.print(*done);
+    if (o.output.empty()) return;
+  }
+  if (o.emit == "relay") {
+    if (o.output.empty()) {
+      print_module(*done, s);
+    } else if (std::string wrong = save_module(o.output, "", *done); !wrong.empty()) {
+      s.fail(kLimit, wrong);
     }
-  } else if (o.emit == "plan") {
-    // As `relay compile` plans: for a GPU there are constant shapes alone.
-    const passes::Shapes shapes = target.gpu ? passes::Shapes::kConstant : passes::Shapes::kSymbolic;
-    Result<passes::Plan> plan = passes::plan_memory(*done, model->function, diagnostics, shapes);
-    if (!plan) {
-      s.fail(diagnostics, model->module.context().sources());
-      return;
-    }
-    text = passes::show(*plan);
-  } else if (!o.output.empty()) {
-    if (std::string wrong = save_module(o.output, "", *done); !wrong.empty()) s.fail(kLimit, wrong);
-    return;
-  } else {
-    print_module(*done, s);
     return;
   }
+  const std::optional<std::string> text =
+      emitted(o, *done, model->function, target, run.schedule.opt_level, s);
+  if (!text) return;
   if (o.output.empty()) {
-    s.print(text);
-  } else if (std::string wrong = write_file_atomically(o.output, text); !wrong.empty()) {
+    s.print(*text);
+  } else if (std::string wrong = write_file_atomically(o.output, *text); !wrong.empty()) {
     s.fail(kLimit, wrong);
   }
 }
@@ -197,6 +214,9 @@ void add_opt(Command app, Session& session) {
   add_target_option(sub, o->target);
   sub.option("-o,--output", &o->output, "a file instead of standard output");
   sub.flag("--time", &o->time, "print how long each pass took");
+  sub.flag(
+      "--report", &o->report,
+      "print what the program uses, what each pass made of it, and the work of its kernels; not the program");
   sub.flag("--list-passes", &o->list, "list the passes there are");
   add_input_options(sub, o->inputs);
   add_library_option(sub, o->model);
@@ -205,6 +225,8 @@ void add_opt(Command app, Session& session) {
       list_passes(session);
     } else if (o->model.path.empty()) {
       session.fail(kUsage, "opt needs a model: relay opt MODEL --passes=fold-constants");
+    } else if (o->report && o->emit != "relay" && o->output.empty()) {
+      session.fail(kUsage, "--report takes the place of what --emit prints: write that to a file, -o FILE");
     } else {
       run(*o, session);
     }

@@ -47,6 +47,20 @@ TEST_F(CommandLine, AMisspeltNameHasItsNearest) {
   refused({"help", "cmopile"}, kUsage, {"no command `cmopile`", "did you mean `compile`?"});
 }
 
+TEST_F(CommandLine, OptReportsWhatPassesMade) {
+  const std::string text = works({"opt", "m.relay", "-O1", "--report"});
+  for (const char* part :
+       {"static dataflow", "passes ", "(the program)", "fold-constants", "1 kernel, each counted once"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  const nlohmann::json j = nlohmann::json::parse(works({"opt", "m.relay", "-O1", "--report", "--json"}));
+  EXPECT_EQ(j["features"]["if"], 0);
+  EXPECT_EQ(j["passes"].back()["kernels"], 1);
+  EXPECT_EQ(j["mentions"], nlohmann::json({{"main", nlohmann::json::array()}}));
+  works({"opt", "m.relay", "-O1", "--report", "--emit", "kernel", "-o", "k.txt"});
+  EXPECT_NE(read("k.txt").find("kernel k0_add"), std::string::npos);
+  refused({"opt", "m.relay", "-O1", "--report", "--emit", "kernel"}, kUsage, {"--report", "-o FILE"});
+}
+
 // Libraries that relay uses have messages of their own, which mean nothing to a user.
 TEST_F(CommandLine, NoLibrarySpeaksToTheUser) {
   write("dense.relay", "def @main(%x: Tensor[(64, 64), float32]) { nn.dense(%x, %x) }\n");

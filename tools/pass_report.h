@@ -1,0 +1,56 @@
+// What `relay opt --report` prints: the program, what each pass made of it, and what came out.
+#pragma once
+
+#include <array>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "analysis/features.h"
+#include "ir/function_graph.h"
+#include "passes/observer.h"
+#include "tools/session.h"
+
+namespace relay::tools {
+
+class PassReport : public passes::Observer {
+ public:
+  explicit PassReport(Session& session) : session_(session) {}
+
+  void begins(const passes::Pipeline& steps, const Module& m, Diagnostics& d) override;
+  void ran(const passes::StepReport& report, Diagnostics& d) override;
+
+  // Of the module in the end.
+  void print(const Module& done) const;
+
+ private:
+  // What a module is made of.
+  struct Size {
+    size_t expressions = 0, functions = 0, kernels = 0;
+  };
+  struct Line {
+    std::string pass;
+    double ms;  // with the type check behind it
+    Size after;
+    bool changed;
+  };
+  // Of all kernels, each counted once.
+  struct Work {
+    size_t kernels = 0, uncounted = 0;  // uncounted: a run tells their extents, or they are C functions
+    double multiply_adds = 0, bytes = 0;
+  };
+
+  static Size size_of(const Module& m);
+  static Work work_of(const Module& m);
+  std::string program_text() const;
+  std::string passes_text() const;
+  nlohmann::ordered_json json(const Work& work) const;
+
+  Session& session_;
+  std::array<size_t, analysis::kFeatures> features_{};
+  FunctionGraph calls_;
+  Size before_;
+  std::vector<Line> lines_;
+};
+
+}  // namespace relay::tools
