@@ -1,5 +1,6 @@
 #include "runtime/compare.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -53,8 +54,10 @@ double spacing(DType dtype, double x) {
 bool Bound::allows(int64_t i, double got, double want) const {
   if (!other_.defined()) return false;
   const double other = other_.get(i);
-  if (other_.dtype().is_float() && std::isfinite(other) && std::isfinite(want)) return false;
-  return got == other || (std::isnan(got) && std::isnan(other));
+  if (!other_.dtype().is_float() || std::isnan(other) || std::isnan(want))
+    return got == other || (std::isnan(got) && std::isnan(other));
+  if (std::isfinite(other) && std::isfinite(want)) return false;
+  return std::min(want, other) <= got && got <= std::max(want, other);
 }
 
 Comparison compare(const Tensor& got, const Tensor& want, const Bound& bound) {

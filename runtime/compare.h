@@ -39,8 +39,8 @@ class Bound {
   double operator()(int64_t i) const { return allowed_(i); }
   explicit operator bool() const { return static_cast<bool>(allowed_); }
 
-  // Another result that is as good. It counts where no distance tells the two apart: where one of
-  // them is no finite float.
+  // Another result that is as good, and what lies between. It counts where no distance says how far
+  // apart the two are: where one of them is no finite float.
   void allow(Tensor other) { other_ = std::move(other); }
   bool allows(int64_t i, double got, double want) const;
 

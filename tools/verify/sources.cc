@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/cat.h"
+#include "tools/test_files/test_file.h"
 
 namespace relay::tools {
 namespace {
