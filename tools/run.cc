@@ -251,9 +251,10 @@ void run(const Options& o, Session& s) {
   if (s.exit_code != kOk) return;
   std::optional<VtaProfile> profile;
   if (vta) profile.emplace(*vta);
+  const Denormals denormals = engine->compiles ? denormals_of(o.target.denormals) : Denormals::kKeep;
   report(
-      o, *model, outcome, o.profile ? &*profile : nullptr, [&] { return origin_of_nonfinite(*model, *args); },
-      s);
+      o, *model, outcome, o.profile ? &*profile : nullptr,
+      [&] { return origin_of_nonfinite(*model, *args, denormals); }, s);
   if (s.exit_code != kOk || o.plot.empty()) return;
   if (std::string wrong = write_file_atomically(o.plot, profile->plot()); !wrong.empty())
     s.fail(kLimit, wrong);
