@@ -7,6 +7,7 @@ namespace relay::aot {
 const std::string_view kRelayHeader = texts::kRelayHeader;
 const std::string_view kRelayVtaHeader = texts::kRelayVtaHeader;
 const std::string_view kDlpackHeader = texts::kDlpackHeader;
+const std::string_view kDenormalsHeader = texts::kDenormalsHeader;
 const std::string_view kAlternationSource = texts::kAlternationSource;
 const std::string_view kArenasSource = texts::kArenasSource;
 const std::string_view kArtifactSource = texts::kArtifactSource;

@@ -9,6 +9,7 @@ extern const std::string_view kPythonModule;          // aot/package/model.py
 extern const std::string_view kRelayHeader;           // runtime/relay.h
 extern const std::string_view kRelayVtaHeader;        // runtime/relay_vta.h
 extern const std::string_view kDlpackHeader;          // runtime/dlpack.h
+extern const std::string_view kDenormalsHeader;       // runtime/denormals.h
 extern const std::string_view kAlternationSource;     // aot/support/alternation.cc
 extern const std::string_view kArenasSource;          // aot/support/arenas.cc
 extern const std::string_view kArtifactSource;        // aot/support/artifact.cc

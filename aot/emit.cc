@@ -117,6 +117,7 @@ class Emitter {
     d["features"] = parts_.back().variant->needs;
     d["opt_level"] = options_.opt_level;
     d["threads"] = options_.threads;
+    d["denormals"] = options_.denormals == Denormals::kKeep ? "keep" : "flush";
     d["licence"] = options_.licence;
     if (const std::vector<std::string> called = external_functions(); !called.empty())
       d["external_functions"] = called;
@@ -382,6 +383,8 @@ class Emitter {
     return cat(print_ports(plan_, extents_, !has_values() || interface().tensors_only),
                "constexpr size_t kWorkspaceBytes = ", workspace_.bytes, ";\n",
                "constexpr unsigned kDefaultThreads = ", std::max(options_.threads, 0), ";\n",
+               "constexpr relay::Denormals kDefaultDenormals = relay::Denormals::",
+               options_.denormals == Denormals::kKeep ? "kKeep" : "kFlush", ";\n",
                "const char kDescription[] = ", c_string(description), ";\n");
   }
 
@@ -399,7 +402,7 @@ class Emitter {
         "<stdint.h>\n#include <pthread.h>\n#include <string.h>\n#include <time.h>\n\n#include <new>\n\n";
     if (vta_) out += "#include \"relay_vta.h\"\n\n";
     out += "#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n";
-    out += cat(weights_text(), "\n", kBaseSource, "\nnamespace {\n\n", tables(description), "\n");
+    out += cat(weights_text(), "\n", kDenormalsHeader, "\n", kBaseSource, "\nnamespace {\n\n", tables(description), "\n");
     out += cat(kStopSource, "\n", kAlternationSource, "\n", kExtentsSource, "\n", vta_text(), "\n");
     if (has_values()) {
       size_t most = 1, most_batched = 0;

@@ -14,6 +14,7 @@
 
 #include "aot/program.h"
 #include "aot/vta_layers.h"
+#include "runtime/denormals.h"
 #include "target/instructions.h"
 #include "target/target.h"
 #include "toolchain/compiler.h"
@@ -33,6 +34,8 @@ struct EmitOptions {
   int opt_level = 2;
   // That a run uses unless the program that opens the model says otherwise; 0: one for each core.
   int threads = 1;
+  // Likewise: does a run flush them?
+  Denormals denormals = Denormals::kFlush;
   Weights weights = Weights::kEmbedded;
   std::string weights_source = std::string(kWeightsSource);
   std::string licence;  // of the model, kept in the description

@@ -137,7 +137,8 @@ std::string Artifact::simulate_vta() {
   return {};
 }
 
-std::string Artifact::open(const std::string& path, unsigned threads, const std::string& entry) {
+std::string Artifact::open(const std::string& path, unsigned threads, const std::string& entry,
+                           std::optional<Denormals> denormals) {
   if (std::string wrong = library_.open(path); !wrong.empty()) return wrong;
   auto get = reinterpret_cast<const relay_api* (*)()>(library_.find(entry));
   if (!get) return cat(path, " is no artifact of Relay's: it lacks ", entry);
@@ -151,6 +152,8 @@ std::string Artifact::open(const std::string& path, unsigned threads, const std:
   relay_open_options options = {};
   options.struct_size = sizeof options;
   options.threads = threads;
+  if (denormals)
+    options.denormals = *denormals == Denormals::kKeep ? RELAY_DENORMALS_KEEP : RELAY_DENORMALS_FLUSH;
   options.error = error;
   options.error_size = sizeof error;
   if (std::string wrong = simulate_vta(); !wrong.empty()) return cat(path, " needs a VTA: ", wrong);

@@ -28,7 +28,9 @@ class Artifact {
   // What is wrong with it; empty if it can be called. `entry`: the function that gives
   // its interface, where a library has several artifacts. Throws Exhausted without memory
   // or threads for it.
-  std::string open(const std::string& path, unsigned threads, const std::string& entry = "relay_get_api");
+  // Denormals: what `relay compile` said unless it is said here.
+  std::string open(const std::string& path, unsigned threads, const std::string& entry = "relay_get_api",
+                   std::optional<Denormals> denormals = std::nullopt);
   // What `open` came to: whose fault a refusal is. RELAY_BAD_MODEL where the
   // library is no artifact.
   relay_status opened() const { return opened_; }

@@ -36,8 +36,9 @@ Result<aot::Sources> emit(const Model& model, std::span<const target::Target> ta
   std::vector<TargetProgram> programs;
   for (const target::Target& target : targets) {
     Result<TargetProgram> program = program_for_target(
-        model.module, model.function, passes::default_pipeline(options.opt_level, target::host_of(target)),
-        {.opt_level = options.opt_level, .target = target}, diagnostics);
+        model.module, model.function,
+        passes::default_pipeline(options.opt_level, target::host_of(target), options.denormals),
+        {.opt_level = options.opt_level, .target = target, .denormals = options.denormals}, diagnostics);
     if (!program) return kReported;
     programs.push_back(std::move(*program));
   }

@@ -47,6 +47,7 @@ Prepared prepare_jit(const Module& m, std::string_view function, const Options& 
   run.compile.target = options.target;
   run.compile.opt_level = options.opt_level;
   run.threads = static_cast<unsigned>(options.threads);
+  run.denormals = options.denormals;
   run.observers = options.observers;
   const jit::Prepared prepared = jit::prepare(with_entry(m, function), run);
   Diagnostics diagnostics;
@@ -84,6 +85,7 @@ Prepared prepare_graph(const Module& m, std::string_view function, const Options
   graph_runtime::ProgramOptions compile;
   compile.compile.target = options.target;
   compile.compile.opt_level = options.opt_level;
+  compile.denormals = options.denormals;
   Diagnostics diagnostics;
   const Module& lowered = *planned.lowered;
   const auto program = graph_runtime::Program::create(std::move(*planned.plan), lowered.shared_context(),
@@ -172,6 +174,7 @@ Emitted emit_aot(const Module& m, std::string_view function, const Options& opti
   aot::EmitOptions emit;
   emit.opt_level = options.opt_level;
   emit.threads = options.threads;
+  emit.denormals = options.denormals;
   emit.kernel_files = usable_cores();
   emit.join_files = true;
   out.sources = aot::emit({&*program, options.target}, emit);
@@ -250,8 +253,9 @@ Result<Module> optimise(const Module& checked, std::string_view function, const 
 
 Result<Module> optimise(const Module& checked, std::string_view function, const Options& options,
                         Diagnostics& diagnostics) {
-  return optimise(checked, function, passes::default_pipeline(options.opt_level, options.target), options,
-                  diagnostics);
+  const passes::Pipeline pipeline =
+      passes::default_pipeline(options.opt_level, options.target, options.denormals);
+  return optimise(checked, function, pipeline, options, diagnostics);
 }
 
 }  // namespace relay::driver

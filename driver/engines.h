@@ -17,6 +17,7 @@
 #include "interp/limits.h"
 #include "ir/module.h"
 #include "passes/runner.h"
+#include "runtime/denormals.h"
 #include "runtime/value.h"
 #include "target/target.h"
 
@@ -28,6 +29,7 @@ struct Options {
   int opt_level = 2;
   int threads = 1;
   target::Target target = target::target_of("native");
+  Denormals denormals = Denormals::kFlush;  // in compiled code; the interpreter keeps them
   interp::Limits limits = {};  // of runs on the interpreter's machine: interp, jit and vta
   bool trap_nan = false;       // of the same: a call that gives a NaN fails
   // A folder in which the libraries of ahead-of-time engines are kept, for one program: ENGINE.so,

@@ -87,6 +87,7 @@ Verifier::Verifier(const Model& model, const std::vector<EngineAt>& engines, con
                    OnStep on_step)
     : model_(model),
       at_once_(options.at_once != 0 ? options.at_once : usable_cores()),
+      denormals_(options.denormals),
       on_step_(std::move(on_step)) {
   for (const EngineAt& at : engines) candidates_.push_back({at});
   for_each_at_once(candidates_.size(), at_once_, [&](size_t i) {
@@ -118,7 +119,7 @@ std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args,
   for_each_at_once(candidates_.size() + 1, at_once_, [&](size_t i) {
     if (i == 0) {  // it takes the longest, and what it throws comes first
       say("the reference, and what float32 does to it");
-      reference = passes::reference_of(model_.module, model_.function, args);
+      reference = passes::reference_of(model_.module, model_.function, args, {}, denormals_);
       return;
     }
     const Candidate& c = candidates_[i - 1];

@@ -54,6 +54,7 @@ class Verifier {
 
   Model model_;
   size_t at_once_;
+  Denormals denormals_;
   std::vector<Candidate> candidates_;
   OnStep on_step_;
   std::mutex saying_;

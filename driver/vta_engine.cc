@@ -19,7 +19,7 @@ namespace {
 
 // The passes that leave operators whole: those before constants are folded first, and that.
 passes::Pipeline before_partition(const Options& options, const target::Target& host) {
-  const passes::Pipeline all = passes::default_pipeline(options.opt_level, host);
+  const passes::Pipeline all = passes::default_pipeline(options.opt_level, host, options.denormals);
   const auto folds = std::find_if(all.begin(), all.end(),
                                   [](const passes::Step& s) { return s.pass == &passes::kFoldConstants; });
   // At -O0 nothing is folded.
@@ -110,6 +110,7 @@ Prepared prepare_vta(const Module& checked, std::string_view function, const Opt
   run.compile.target = target::host_of(program->target);
   run.compile.opt_level = options.opt_level;
   run.threads = static_cast<unsigned>(options.threads);
+  run.denormals = options.denormals;
   run.observers = options.observers;
   run.observers.push_back(&kernels);
   const jit::Prepared prepared = jit::prepare(program->parts.module, run);

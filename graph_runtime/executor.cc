@@ -34,6 +34,7 @@ Result<std::shared_ptr<const Program>> Program::create(passes::Plan plan, std::s
                                                        const ProgramOptions& options,
                                                        Diagnostics& diagnostics) {
   std::shared_ptr<Program> p(new Program(std::move(plan), std::move(context)));
+  p->denormals_ = options.denormals;
   std::vector<const kernel::Kernel*> kernels;
   std::unordered_map<const kernel::Kernel*, size_t> index;
   for (const passes::PlanStep& s : p->plan_.steps) {
@@ -94,8 +95,10 @@ void Executor::step(size_t i, std::span<const Tensor> inputs, std::span<Tensor> 
   const auto begin = std::chrono::steady_clock::now();
   if (!s.kernel) {
     if (const uint64_t bytes = plan().values[s.inputs[0]].bytes) std::memcpy(buffers_[1], buffers_[0], bytes);
-  } else if (const int32_t status = program_->kernels_.call(kernel, threads_.parallel(), buffers_.data())) {
-    throw Trap(program_->kernels_.message(kernel, status), s.origin->span);
+  } else {
+    const DenormalsScope scope(program_->denormals_);
+    if (const int32_t status = program_->kernels_.call(kernel, threads_.parallel(), buffers_.data()))
+      throw Trap(program_->kernels_.message(kernel, status), s.origin->span);
   }
   if (observer_) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

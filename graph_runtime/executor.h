@@ -19,12 +19,14 @@
 #include "kernel/llvm/compile.h"
 #include "kernel/native/kernels.h"
 #include "passes/plan_memory.h"
+#include "runtime/denormals.h"
 
 namespace relay::graph_runtime {
 
 struct ProgramOptions {
   toolchain::CompileOptions compile;
   kernel::native::CodeGenerator code_generator = kernel::llvm::compile;
+  Denormals denormals = Denormals::kFlush;  // in the kernels
 };
 
 // A plan that can be run. Never changes, so threads may share it.
@@ -45,6 +47,7 @@ class Program {
 
   passes::Plan plan_;
   std::shared_ptr<Context> context_;
+  Denormals denormals_ = Denormals::kFlush;
   kernel::native::CompiledKernels kernels_;
   std::vector<size_t> kernel_of_step_;  // index into kernels_
 };

@@ -74,7 +74,9 @@ Prepared prepare(const Module& checked, const Options& options) {
     return done;
   };
   Prepared out;
-  if (const Result<Module> lowered = after(passes::default_pipeline(options.compile.opt_level), out.refusal))
+  if (const Result<Module> lowered = after(
+          passes::default_pipeline(options.compile.opt_level, target::default_target(), options.denormals),
+          out.refusal))
     return {*lowered};
   // `lower` would have made the checks of kernels explicit.
   const Result<Module> expanded =
@@ -141,6 +143,7 @@ void CompiledOperators::use_in(interp::Options& machine) {
 std::vector<Tensor> CompiledOperators::run(const kernel::Kernel& k, std::span<const Tensor> inputs) {
   if (const auto it = elsewhere_.find(&k); it != elsewhere_.end()) return (*it->second)(inputs);
   const Known& known = known_.at(&k);
+  const DenormalsScope scope(options_.denormals);
   if (!known.is_static) return kernels_.run(known.index, k, inputs, threads_.parallel());
   return call_static(kernels_, known.index, known.made, k.outputs.size(), inputs, threads_.parallel());
 }
@@ -162,6 +165,7 @@ std::optional<Value> CompiledOperators::call(const op::OpDef& def, std::span<con
     return std::nullopt;
   }
   ++compiled_calls_;
+  const DenormalsScope scope(options_.denormals);
   std::vector<Tensor> made =
       call_static(*o.code, 0, o.made, o.results, op::flatten(args), threads_.parallel());
   if (!o.tuple) return Value(std::move(made[0]));

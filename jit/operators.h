@@ -24,6 +24,7 @@
 #include "kernel/native/kernels.h"
 #include "op/op_def.h"
 #include "passes/observer.h"
+#include "runtime/denormals.h"
 
 namespace relay::jit {
 
@@ -34,6 +35,7 @@ struct Options {
   toolchain::CompileOptions compile;
   kernel::native::CodeGenerator code_generator = kernel::llvm::compile;
   unsigned threads = 1;
+  Denormals denormals = Denormals::kFlush;        // in compiled code
   std::vector<passes::Observer*> observers = {};  // of the passes that `prepare` runs
   // By kernels of the module that run on a device: none of them is compiled.
   std::map<Symbol, RunElsewhere> elsewhere = {};

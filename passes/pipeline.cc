@@ -38,6 +38,7 @@ constexpr Row kRows[] = {
     {&kBindKnownExtents, 1},
     {&kInlineLets, 1},
     {&kFoldConstants, 1},
+    {&kFlushDenormals, 1},
     {&kBlockChannels, 2, For::kProcessors},
     {&kFoldConstants, 2, For::kProcessors},
     {&kHoistInvariants, 2, For::kProcessors},
@@ -113,9 +114,10 @@ Step step(const Pass& pass) {
   return out;
 }
 
-Pipeline default_pipeline(int opt_level, const target::Target& target) {
+Pipeline default_pipeline(int opt_level, const target::Target& target, Denormals denormals) {
   Pipeline out;
   for (const Row& row : kRows) {
+    if (row.pass == &kFlushDenormals && denormals == Denormals::kKeep) continue;
     if (opt_level < row.least_level || (target.gpu && row.where == For::kProcessors)) continue;
     out.push_back(step(*row.pass));
     // At -O0 every operator is a kernel of its own, as it was written.

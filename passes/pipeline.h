@@ -10,6 +10,7 @@
 #include "base/diagnostics.h"
 #include "base/result.h"
 #include "passes/pass.h"
+#include "runtime/denormals.h"
 #include "target/target.h"
 
 namespace relay::passes {
@@ -23,8 +24,10 @@ using Pipeline = std::vector<Step>;
 // With the values that its parameters have where nobody says otherwise.
 Step step(const Pass& pass);
 
-// What -O0 to -O3 run before a compiled engine executes a module.
-Pipeline default_pipeline(int opt_level, const target::Target& target = target::default_target());
+// What -O0 to -O3 run before a compiled engine executes a module. Where denormals are kept, those of
+// constants are, too.
+Pipeline default_pipeline(int opt_level, const target::Target& target = target::default_target(),
+                          Denormals denormals = Denormals::kFlush);
 
 // The steps before the first one of the pass; all if there is none.
 Pipeline until(const Pipeline& pipeline, const Pass& stop);

@@ -8,8 +8,10 @@
 #include "base/failure.h"
 #include "interp/machine.h"
 #include "op/apply.h"
+#include "op/denormals.h"
 #include "passes/last_steps.h"
 #include "passes/runner.h"
+#include "runtime/flushed.h"
 
 namespace relay::passes {
 namespace {
@@ -97,7 +99,9 @@ Value in_module(const Value& v, const Module& copy) {
 }
 
 Bound ErrorBound::at_every_element() const {
-  return [allowed = bound](int64_t) { return allowed; };
+  Bound out = [allowed = bound](int64_t) { return allowed; };
+  out.allow(other);
+  return out;
 }
 
 std::string ErrorBound::note() const {
@@ -166,19 +170,31 @@ class OwnRuns {
       : m_(m), function_(function), args_(args), observer_(observer) {}
 
   std::vector<Tensor> plain() {
-    return run([this](const op::OpDef& def, const Value& made) {
+    return run([this](const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
       quantises_ |= def.name == "qnn.quantize" || def.name == "qnn.requantize";
+      Value made = evaluate(def, args, attrs);
+      meets_denormals_ |= has_denormals(made) || std::any_of(args.begin(), args.end(), has_denormals);
       return made;
     });
   }
   // Was anything rounded to few steps?
   bool quantises() const { return quantises_; }
+  // Did an operator take or give a denormal that an engine may flush?
+  bool meets_denormals() const { return meets_denormals_; }
+
+  // As an engine does it that flushes wherever it may.
+  std::vector<Tensor> flushed() {
+    return run([this](const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
+      return op::evaluate_flushed(m_.context(), def, args, attrs, op::Sums::kSingle);
+    });
+  }
 
   // As another honest engine may do it: a result that is not exact has its neighbour in the place
   // of some elements.
   std::vector<Tensor> disturbed(uint32_t seed) {
     std::minstd_rand random(seed);
-    return run([&](const op::OpDef& def, const Value& made) {
+    return run([&](const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
+      const Value made = evaluate(def, args, attrs);
       if (def.tolerance.kind == op::Tolerance::Kind::kExact || !made.is_tensor()) return made;
       if (!made.tensor().dtype().is_float()) return made;
       Tensor t = made.tensor().copy();
@@ -191,14 +207,22 @@ class OwnRuns {
   }
 
  private:
-  // `after` takes an operator and its result, and gives what stands in the place of the result.
-  template <class After>
-  std::vector<Tensor> run(const After& after) {
+  Value evaluate(const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
+    return op::evaluate(m_.context(), def, args, attrs, op::Sums::kSingle);
+  }
+  static bool has_denormals(const Value& v) {
+    if (v.is_tensor()) return relay::has_denormals(v.tensor());
+    return v.kind() == ValueKind::kTuple && std::any_of(v.fields().begin(), v.fields().end(), has_denormals);
+  }
+
+  // `result` takes an operator with its arguments, and gives what stands in the place of the result.
+  template <class Result>
+  std::vector<Tensor> run(const Result& result) {
     interp::Options options;
     if (observer_) options.observe = observer_(false);
     options.run_operator = [&](const op::OpDef& def, std::span<const Value> args,
                                const Attrs& attrs) -> std::optional<Value> {
-      return after(def, op::evaluate(m_.context(), def, args, attrs, op::Sums::kSingle));
+      return result(def, args, attrs);
     };
     return tensors_of(interp::Machine(m_, options).call(function_, {args_.begin(), args_.end()}));
   }
@@ -207,7 +231,7 @@ class OwnRuns {
   std::string_view function_;
   std::span<const Value> args_;
   const RunObserver& observer_;
-  bool quantises_ = false;
+  bool quantises_ = false, meets_denormals_ = false;
 };
 
 // An output of one element may be right by luck. The largest of so many errors is not.
@@ -229,10 +253,36 @@ int disturbed_runs(const std::vector<Tensor>& outputs, bool quantises) {
   return std::max(runs, quantises ? kRunsOfQuantised : kRunsOfAny);
 }
 
+// As `4 E`: the smallest normal number is what one flushed result is off by.
+constexpr double kFlushedSteps = 4;
+
+// Adds to the bounds what an engine may do with denormals: a
+// floor for results on the way that are flushed, and what flushing does to this run.
+void add_floors(Reference& out, OwnRuns& runs) {
+  for (size_t i = 0; i < out.own.size(); ++i) {
+    if (out.own[i].dtype().is_float())
+      out.bounds[i].bound += kFlushedSteps * smallest_normal(out.own[i].dtype());
+  }
+  if (!runs.meets_denormals()) return;
+  std::vector<Tensor> flushed;
+  try {
+    flushed = runs.flushed();
+  } catch (const Trap&) {
+    // Denormals decide that the program fails, so no result with them flushed is right.
+  }
+  if (!same_shapes(out.own, flushed)) return;  // they decide extents
+  for (size_t i = 0; i < out.own.size(); ++i) {
+    ErrorBound& b = out.bounds[i];
+    b.flushed = error_of(out.own[i], flushed[i]);
+    b.bound += 4 * b.flushed;
+    b.other = flushed[i];
+  }
+}
+
 }  // namespace
 
 Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args,
-                       const RunObserver& observer) {
+                       const RunObserver& observer, Denormals denormals) {
   Reference out;
   const auto exact_run = [&](const Module& module, std::span<const Value> values) {
     interp::Options options;
@@ -283,6 +333,7 @@ Reference reference_of(const Module& m, std::string_view function, std::span<con
         error_bound(out.exact[i], out.own[i].dtype(), errors[i], {runs.quantises(), steps[i]}));
     out.bounds.back().ill_conditioned |= other_way;
   }
+  if (denormals == Denormals::kFlush) add_floors(out, runs);
   return out;
 }
 

@@ -14,6 +14,7 @@
 
 #include "ir/module.h"
 #include "runtime/compare.h"
+#include "runtime/denormals.h"
 #include "runtime/value.h"
 
 namespace relay::passes {
@@ -40,6 +41,10 @@ struct ErrorBound {
       0;  // between two values of the last quantised layer; 0 if there is none. `bound` is whole steps.
   bool quantised =
       false;  // on the way to it numbers are rounded to steps, so that E is large; `bound` is not capped
+  // F: how far the interpreter's own result is from the one with denormals flushed wherever an
+  // engine may. The bound has 4 F, and a floor of four smallest normal numbers. 0 where they are kept.
+  double flushed = 0;
+  Tensor other = {};  // that result, where it differs
   // E alone is above the cap, so float32 cannot compute this output well; `bound` is
   // then not capped.
   bool ill_conditioned = false;
@@ -82,9 +87,9 @@ using ValueObserver = std::function<void(Expr, const Value&)>;
 using RunObserver = std::function<ValueObserver(bool is_exact)>;
 
 // Runs `function` of a checked module on the interpreter: in float64, in the program's own dtypes,
-// and with disturbed results where one run says little about honest errors. Throws what the
-// interpreter throws: Trap, Exhausted.
+// and with disturbed results where one run says little about honest errors. Where denormals were
+// met and engines flush them, one more run does. Throws what the interpreter throws: Trap, Exhausted.
 Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args,
-                       const RunObserver& observer = {});
+                       const RunObserver& observer = {}, Denormals denormals = Denormals::kFlush);
 
 }  // namespace relay::passes

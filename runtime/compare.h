@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "runtime/tensor.h"
 
@@ -26,7 +28,26 @@ struct Comparison {
 };
 
 // The allowed |got - want| of element i.
-using Bound = std::function<double(int64_t i)>;
+class Bound {
+ public:
+  Bound() = default;
+  template <class Allowed>
+    requires(std::is_invocable_r_v<double, Allowed&, int64_t> &&
+             !std::is_same_v<std::remove_cvref_t<Allowed>, Bound>)
+  Bound(Allowed allowed) : allowed_(std::move(allowed)) {}
+
+  double operator()(int64_t i) const { return allowed_(i); }
+  explicit operator bool() const { return static_cast<bool>(allowed_); }
+
+  // Another result that is as good, and what lies between. It counts where no distance says how far
+  // apart the two are: where one of them is no finite float.
+  void allow(Tensor other) { other_ = std::move(other); }
+  bool allows(int64_t i, double got, double want) const;
+
+ private:
+  std::function<double(int64_t i)> allowed_;
+  Tensor other_;
+};
 Comparison compare(const Tensor& got, const Tensor& want, const Bound& bound);
 
 // Bit for bit, except that any NaN equals any NaN.

@@ -88,6 +88,13 @@ typedef enum {
 typedef struct relay_vta_params relay_vta_params;
 typedef struct relay_vta_driver relay_vta_driver;
 
+/* What runs do with denormals: float32, bfloat16 and float64 numbers too small for a normal one. */
+typedef enum {
+  RELAY_DENORMALS_AS_COMPILED = 0, /* what `relay compile --denormals` said: to flush, if nothing was said */
+  RELAY_DENORMALS_FLUSH = 1, /* where the model calculates, they count as 0, and results become 0: fast */
+  RELAY_DENORMALS_KEEP = 2   /* they are numbers like others: up to a hundred times slower on many CPUs */
+} relay_denormals;
+
 typedef struct relay_open_options {
   uint32_t struct_size;
   /* Threads that a run may use. 0: what `relay compile --threads` said, and if that was 0, too, one for each core that the
@@ -109,6 +116,11 @@ typedef struct relay_open_options {
   /* The driver of the VTA that the model needs (relay_needed_vta); ignored if it needs none. Copied; its `self` must
    * outlive the model. */
   const relay_vta_driver* vta;
+  /* A relay_denormals, for what runs on CPUs; a GPU keeps them in any case. The control word of floating point is set
+   * when a run begins and is the caller's again when it returns, whatever the run came to; threads that work for the run
+   * have it too. Denormal weights that the model calculates with are 0 at -O1 and above, unless it was compiled
+   * with `--denormals keep`. */
+  uint32_t denormals;
 } relay_open_options;
 
 /* RELAY_ABI_VERSION of the header that the artifact was compiled with. Refuse what is not yours. Any thread. */

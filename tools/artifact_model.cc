@@ -31,7 +31,7 @@ int exit_code_of(relay_status status) {
 }
 
 // Null if it cannot be opened, which is reported.
-std::shared_ptr<driver::Artifact> open(const std::string& path, unsigned threads, Session& session) {
+std::shared_ptr<driver::Artifact> open(const std::string& path, const ArtifactRun& run, Session& session) {
   if (path.ends_with(".a")) {
     session.fail(kUsage, cat(path, " is a static library, which a program links: `relay compile MODEL -o ",
                              shell_word(std::filesystem::path(path).replace_extension(".so").string()),
@@ -47,7 +47,7 @@ std::shared_ptr<driver::Artifact> open(const std::string& path, unsigned threads
   int code = kLimit;
   try {
     // A name without a slash would be looked for among the system's libraries.
-    wrong = artifact->open(std::filesystem::absolute(path).string(), threads);
+    wrong = artifact->open(std::filesystem::absolute(path).string(), run.threads, "relay_get_api", run.denormals);
     if (wrong.empty()) return artifact;
     code = exit_code_of(artifact->opened());
   } catch (const Exhausted& limit) {
@@ -173,9 +173,9 @@ std::string type_of_port(const Json& port) {
   return cat("Tensor[(", join(dims, ", "), "), ", port.at("dtype").get<std::string>(), "]");
 }
 
-Result<ArtifactModel> open_artifact(const ModelOptions& options, unsigned threads, Session& session) {
+Result<ArtifactModel> open_artifact(const ModelOptions& options, const ArtifactRun& run, Session& session) {
   Result<ArtifactModel> out = kReported;
-  if (const std::shared_ptr<driver::Artifact> artifact = open(options.path, threads, session)) {
+  if (const std::shared_ptr<driver::Artifact> artifact = open(options.path, run, session)) {
     with_description(*artifact, options.path, session, [&](const Json& description) {
       out = model_of_artifact(artifact, description, options, session);
     });
@@ -185,7 +185,7 @@ Result<ArtifactModel> open_artifact(const ModelOptions& options, unsigned thread
 
 void describe_artifact(const std::string& path, Session& session,
                        const std::function<void(const Json&)>& report) {
-  if (const std::shared_ptr<driver::Artifact> artifact = open(path, 1, session))
+  if (const std::shared_ptr<driver::Artifact> artifact = open(path, {.threads = 1}, session))
     with_description(*artifact, path, session, report);
 }
 
@@ -236,8 +236,11 @@ bool fits_artifact(Command sub, const std::string& path, Session& session) {
   return true;
 }
 
-unsigned threads_given(Command sub, int threads) {
-  return sub.given("--threads") ? static_cast<unsigned>(threads) : 0;
+ArtifactRun artifact_run(Command sub, const TargetOptions& options) {
+  ArtifactRun out;
+  if (sub.given("--threads")) out.threads = static_cast<unsigned>(options.threads);
+  if (sub.given("--denormals")) out.denormals = denormals_of(options.denormals);
+  return out;
 }
 
 }  // namespace relay::tools

@@ -20,9 +20,17 @@ struct ArtifactModel {
   nlohmann::ordered_json description;  // docs/artifacts.md
 };
 
-// Opens the artifact at options.path for so many threads; 0: as `relay compile --threads` said.
-// Reports what cannot be run: a static library, a file that is no artifact, missing weights.
-Result<ArtifactModel> open_artifact(const ModelOptions& options, unsigned threads, Session& session);
+// How an artifact is run: what is not given is as `relay compile` said.
+struct ArtifactRun {
+  unsigned threads = 0;
+  std::optional<Denormals> denormals = {};
+};
+// As the options say that were given to the command.
+ArtifactRun artifact_run(Command sub, const TargetOptions& options);
+
+// Opens the artifact at options.path. Reports what cannot be run: a static library, a file that is
+// no artifact, missing weights.
+Result<ArtifactModel> open_artifact(const ModelOptions& options, const ArtifactRun& run, Session& session);
 
 // Hands over the description alone: also that of an artifact that takes values of data types.
 void describe_artifact(const std::string& path, Session& session,
@@ -36,8 +44,5 @@ InputOptions of_artifact(InputOptions inputs);
 
 // Reports the first option given to the command that means nothing for an artifact, with a remedy.
 bool fits_artifact(Command sub, const std::string& path, Session& session);
-
-// How many threads a command was told to use; 0 if it was not told.
-unsigned threads_given(Command sub, int threads);
 
 }  // namespace relay::tools

@@ -28,7 +28,7 @@ TEST(ArtifactModel, AnEmulatedGpuRunsLikeAnyOther) {
   Session session{.quiet = true};
   ModelOptions options;
   options.path = folder.path() + "/aot-cuda.so";
-  const Result<ArtifactModel> artifact = open_artifact(options, 0, session);
+  const Result<ArtifactModel> artifact = open_artifact(options, {}, session);
   ASSERT_TRUE(artifact);
   const Result<std::vector<Value>> args = make_inputs(artifact->model, {.fill = "range"}, session);
   ASSERT_TRUE(args);

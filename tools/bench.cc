@@ -70,7 +70,10 @@ Result<Case> read_case(const Options& o, Session& s) {
 driver::Prepared prepare(const Case& c, const Options& o, int opt_level, Session& s) {
   driver::Prepared p = c.engine->prepare(
       c.model.module, c.model.function,
-      {.opt_level = opt_level, .threads = o.target.threads, .target = target::target_of(o.target.target)});
+      {.opt_level = opt_level,
+       .threads = o.target.threads,
+       .target = target::target_of(o.target.target),
+       .denormals = denormals_of(o.target.denormals)});
   if (!p.run) s.fail(kUnsupported, cat("engine `", c.engine->name, "` cannot run this program: ", p.skipped));
   return p;
 }
@@ -136,15 +139,15 @@ void bench(const Options& o, Session& s) {
                cat(c->engine->name, " -O", o.target.opt_level), o.target.threads, s);
 }
 
-void bench_artifact(const Options& o, unsigned threads, Session& s) {
+void bench_artifact(const Options& o, const ArtifactRun& run, Session& s) {
   const auto begin = Clock::now();
-  const Result<ArtifactModel> artifact = open_artifact(o.model, threads, s);
+  const Result<ArtifactModel> artifact = open_artifact(o.model, run, s);
   const double opened = since(begin);
   if (!artifact) return;
   const Result<std::vector<Value>> args = make_inputs(artifact->model, of_artifact(o.inputs), s);
   if (!args) return;
   const int compiled_for = artifact->description.value("threads", 1);
-  const int used = threads        ? static_cast<int>(threads)
+  const int used = run.threads    ? static_cast<int>(run.threads)
                    : compiled_for ? compiled_for
                                   : static_cast<int>(usable_cores());
   report_times(time_runs(artifact->prepared, *args, o, s), o, opened, {"artifact", o.model.path},
@@ -345,7 +348,7 @@ void add_bench(Command app, Session& session) {
   sub.action([o, sub, &session] {
     if (driver::is_artifact(o->model.path)) {
       if (fits_artifact(sub, o->model.path, session))
-        bench_artifact(*o, threads_given(sub, o->target.threads), session);
+        bench_artifact(*o, artifact_run(sub, o->target), session);
       return;
     }
     const bool watches = o->profile || !o->trace.empty();

@@ -94,6 +94,7 @@ driver::Options driver_options(const Options& o, const target::Target& target, P
   driver::Options out;
   out.opt_level = o.opt_level;
   out.target = target;
+  out.denormals = denormals_of(o.denormals);
   out.observers = {&output};
   return out;
 }
@@ -134,7 +135,7 @@ void report(const Options& o, const aot::Program& program, const aot::Sources& s
 // What --passes says, or the level's.
 Result<passes::Pipeline> pipeline_of(const Options& o, const target::Target& target,
                                      Diagnostics& diagnostics) {
-  return o.passes.empty() ? passes::default_pipeline(o.opt_level, target)
+  return o.passes.empty() ? passes::default_pipeline(o.opt_level, target, denormals_of(o.denormals))
                           : passes::parse_pipeline(o.passes, diagnostics);
 }
 
@@ -306,6 +307,7 @@ aot::EmitOptions emit_options(const Options& o, const Product& product, const st
   emit.program = o.emit == "exe";
   emit.opt_level = o.opt_level;
   emit.threads = o.threads;
+  emit.denormals = denormals_of(o.denormals);
   emit.weights = o.weights_file ? aot::Weights::kFile : aot::Weights::kEmbedded;
   emit.licence = licence;
   emit.bounds = bounds_of(o, program, s);
@@ -450,6 +452,7 @@ void add_compile(Command app, Session& session) {
              "run on")
       .check(count(0, 1024))
       .shows_default();
+  add_denormals_option(sub, o->denormals);
   sub.option("-i,--inputs", &o->model.examples,
              "examples of the inputs: what the model leaves open has their extents");
   sub.option(

@@ -116,6 +116,20 @@ void add_target_option(Command sub, std::string& target) {
       .shows_default();
 }
 
+Option add_denormals_option(Command sub, std::string& denormals) {
+  return sub
+      .option("--denormals", &denormals,
+              "numbers too small for a normal one, in compiled code: flush takes them for 0, which is fast; "
+              "keep computes with them, as the interpreter does")
+      .check(one_of("way", {"flush", "keep"}))
+      .kind("flush|keep")
+      .shows_default();
+}
+
+Denormals denormals_of(const std::string& text) {
+  return text == "keep" ? Denormals::kKeep : Denormals::kFlush;
+}
+
 Option add_opt_level_option(Command sub, int& level) {
   return sub
       .option("-O,--opt-level", &level,
@@ -132,6 +146,7 @@ void add_target_options(Command sub, TargetOptions& options) {
   add_target_option(sub, options.target);
   add_opt_level_option(sub, options.opt_level).shows_default();
   sub.option("--threads", &options.threads, "threads of a run").check(count(1, 1024)).shows_default();
+  add_denormals_option(sub, options.denormals);
 }
 
 std::optional<driver::LoadOptions> load_options(const ModelOptions& o, Session& session) {

@@ -12,6 +12,7 @@
 #include "frontend/onnx/interface.h"
 #include "ir/module.h"
 #include "ir/text/printer.h"
+#include "runtime/denormals.h"
 #include "runtime/value.h"
 #include "tools/options/options.h"
 #include "tools/session.h"
@@ -88,9 +89,13 @@ struct TargetOptions {
   std::string target = "native";
   int opt_level = 2;
   int threads = 1;
+  std::string denormals = "flush";
 };
 void add_target_options(Command sub, TargetOptions& options);
 void add_target_option(Command sub, std::string& target);
+// --denormals, which says what compiled code does with them.
+Option add_denormals_option(Command sub, std::string& denormals);
+Denormals denormals_of(const std::string& text);
 // -O, with what the levels mean.
 Option add_opt_level_option(Command sub, int& level);
 

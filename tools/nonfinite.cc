@@ -18,9 +18,10 @@ struct First {
 // A call that ends the run: nothing after it matters.
 struct Found {};
 
-First first_calls(const driver::Model& model, const std::vector<Value>& args) {
+First first_calls(const driver::Model& model, const std::vector<Value>& args, Denormals denormals) {
   First out;
   jit::Options compile;
+  compile.denormals = denormals;
   Diagnostics ignored;
   auto operators = jit::CompiledOperators::create(model.module, compile, ignored);
   interp::Options machine;
@@ -46,12 +47,13 @@ First first_calls(const driver::Model& model, const std::vector<Value>& args) {
 
 }  // namespace
 
-std::string origin_of_nonfinite(const driver::Model& model, const std::vector<Value>& args) {
+std::string origin_of_nonfinite(const driver::Model& model, const std::vector<Value>& args,
+                                Denormals denormals) {
   for (size_t i = 0; i < args.size(); ++i) {
     if (const driver::NonFinite n = driver::count_all(args[i]); n.any())
       return cat("the input `", model.input_names[i], "` has ", n.text(), "\n");
   }
-  const First first = first_calls(model, args);
+  const First first = first_calls(model, args, denormals);
   const debug::Program program(model.module, model.is_listed);
   if (!first.nan && !first.infinity) return {};
   const Expr at = first.nan ? first.nan : first.infinity;

@@ -22,6 +22,7 @@ struct CompileRequest {
   std::string extents;  // "from:DIR"
   std::string output, emit = "so", licence, passes, package_name, package_version;
   int opt_level = 2, threads = 1;
+  std::string denormals = "flush";
   bool weights_file = false, time = false;
 };
 

@@ -139,6 +139,7 @@ driver::Outcome execute(const Options& o, driver::Model& model, const driver::En
                                             {.opt_level = o.target.opt_level,
                                              .threads = o.target.threads,
                                              .target = target::target_of(o.target.target),
+                                             .denormals = denormals_of(o.target.denormals),
                                              .limits = o.limits,
                                              .trap_nan = o.nan_trap});
   if (!p.run) {
@@ -250,16 +251,17 @@ void run(const Options& o, Session& s) {
   if (s.exit_code != kOk) return;
   std::optional<VtaProfile> profile;
   if (vta) profile.emplace(*vta);
+  const Denormals denormals = engine->compiles ? denormals_of(o.target.denormals) : Denormals::kKeep;
   report(
-      o, *model, outcome, o.profile ? &*profile : nullptr, [&] { return origin_of_nonfinite(*model, *args); },
-      s);
+      o, *model, outcome, o.profile ? &*profile : nullptr,
+      [&] { return origin_of_nonfinite(*model, *args, denormals); }, s);
   if (s.exit_code != kOk || o.plot.empty()) return;
   if (std::string wrong = write_file_atomically(o.plot, profile->plot()); !wrong.empty())
     s.fail(kLimit, wrong);
 }
 
-void run_artifact(const Options& o, unsigned threads, Session& s) {
-  const Result<ArtifactModel> artifact = open_artifact(o.model, threads, s);
+void run_artifact(const Options& o, const ArtifactRun& run, Session& s) {
+  const Result<ArtifactModel> artifact = open_artifact(o.model, run, s);
   if (!artifact || !spares_inputs(o, artifact->model, s)) return;
   const Result<std::vector<Value>> args = make_inputs(artifact->model, of_artifact(o.inputs), s);
   if (!args) return;
@@ -305,7 +307,7 @@ void add_run(Command app, Session& session) {
   sub.action([o, sub, &session] {
     if (driver::is_artifact(o->model.path)) {
       if (fits_artifact(sub, o->model.path, session) && known_forms(*o, session))
-        run_artifact(*o, threads_given(sub, o->target.threads), session);
+        run_artifact(*o, artifact_run(sub, o->target), session);
       return;
     }
     if (std::string wrong = limits_without_effect(sub, o->target.engine); !wrong.empty()) {

@@ -21,7 +21,7 @@ struct Options {
   ModelOptions model;  // but for its path
   InputOptions inputs;
   driver::VerifyOptions verify;  // but for its target
-  std::string target = "native";
+  std::string target = "native", denormals = "flush";
   std::string expected;
   bool every_op = false;
 };
@@ -127,7 +127,7 @@ std::vector<ProgramReport> verify_calls(const Options& o, const VerifySource& so
     if (o.every_op && program.problem().empty()) {
       report.operators =
           verify_every_op(program.module(), call.function, program.arguments(call, 0),
-                          /*is_listed=*/false, driver::engines_at(o.verify), o.verify, session);
+                          /*is_listed=*/false, driver::engines_at(o.verify), program.as_said(o.verify), session);
     }
     out.push_back(std::move(report));
   }
@@ -196,6 +196,7 @@ void add_verify(Command app, Session& session) {
       .check(count(0, 3));
   sub.option("--threads", &o->verify.threads, "threads of a run").check(count(1, 1024));
   add_target_option(sub, o->target);
+  add_denormals_option(sub, o->denormals);
   sub.option("--expected", &o->expected,
              "outputs of another program to compare with: x.npz, a folder, ...; a file that names what "
              "is computed on the way too is "
@@ -206,6 +207,7 @@ void add_verify(Command app, Session& session) {
            "with the values it had, in batches");
   sub.action([o, &session] {
     o->verify.target = target::target_of(o->target);
+    o->verify.denormals = denormals_of(o->denormals);
     run(*o, session);
   });
 }

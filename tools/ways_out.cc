@@ -19,6 +19,8 @@ void check_options(const CompileRequest& o, Session& s) {
   if (o.targets != plain.targets) s.fail(kUsage, cat("--target: --emit ", o.emit, " is for no machine"));
   if (o.threads != plain.threads)
     s.fail(kUsage, cat("--threads: what --emit ", o.emit, " writes does not run"));
+  if (o.denormals != plain.denormals)
+    s.fail(kUsage, cat("--denormals: what --emit ", o.emit, " writes does not run"));
   if (!o.bounds.empty()) s.fail(kUsage, cat("--bounds: --emit ", o.emit, " has no place for them"));
   if (!o.link.empty()) s.fail(kUsage, cat("--link: --emit ", o.emit, " links nothing"));
   if (o.weights_file || !o.licence.empty())

@@ -14,6 +14,7 @@ import numpy as np
 
 _ABI_VERSION = @ABI@
 _CPU = 1  # DLDeviceType
+_DENORMALS = {None: 0, "flush": 1, "keep": 2}  # relay_denormals
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLDataTypeCode of NumPy's kinds
 _KINDS = {code: kind for kind, code in _CODES.items()}
 
@@ -30,6 +31,7 @@ class _OpenOptions(ctypes.Structure):  # relay_open_options
     _fields_ = [
         ("struct_size", c_uint32), ("threads", c_uint32), ("weights_path", c_char_p), ("allocator", c_void_p),
         ("parallel", c_void_p), ("log", c_void_p), ("log_self", c_void_p), ("error", c_char_p), ("error_size", c_size_t),
+        ("vta", c_void_p), ("denormals", c_uint32),
     ]
 
 
@@ -53,9 +55,12 @@ class _Api(ctypes.Structure):  # the beginning of relay_api
 
 
 class Model:
-    """The model, opened. Threads may share one: their runs wait for each other."""
+    """The model, opened. Threads may share one: their runs wait for each other.
 
-    def __init__(self, path=None, threads=0):
+    Tiny numbers, the denormals, are taken for 0 ("flush") or computed with ("keep"); None: as it was compiled.
+    """
+
+    def __init__(self, path=None, threads=0, denormals=None):
         path = path or os.path.join(os.path.dirname(os.path.abspath(__file__)), "@LIBRARY@")
         self._model, self._context, self._lock = c_void_p(), c_void_p(), threading.Lock()
         self._library = ctypes.CDLL(os.path.abspath(path))
@@ -64,7 +69,9 @@ class Model:
         if self._api.abi_version != _ABI_VERSION:
             raise RuntimeError(f"{path} has version {self._api.abi_version} of the interface, and this module {_ABI_VERSION}")
         error = ctypes.create_string_buffer(256)
-        options = _OpenOptions(struct_size=ctypes.sizeof(_OpenOptions), threads=threads)
+        if denormals not in _DENORMALS:
+            raise ValueError(f"denormals={denormals!r} is none of None, 'flush' and 'keep'")
+        options = _OpenOptions(struct_size=ctypes.sizeof(_OpenOptions), threads=threads, denormals=_DENORMALS[denormals])
         options.error, options.error_size = ctypes.cast(error, c_char_p), len(error)
         if self._api.model_open(byref(options), byref(self._model)) != 0:
             raise RuntimeError(error.value.decode())

@@ -30,6 +30,9 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
   m->log_self = options.log_self;
   status = map_weights(&m->file, options.weights_path, options.error, options.error_size);
   m->weights = m->file.weights;
+  m->denormals = options.denormals == RELAY_DENORMALS_KEEP    ? relay::Denormals::kKeep
+                 : options.denormals == RELAY_DENORMALS_FLUSH ? relay::Denormals::kFlush
+                                                              : kDefaultDenormals;
   if (status == RELAY_OK) {
     if (options.parallel != nullptr) {
       m->parallel = *options.parallel;
@@ -39,7 +42,7 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
       const unsigned threads = options.threads   ? options.threads
                                : kDefaultThreads ? kDefaultThreads
                                                  : usable_cores();
-      if (!m->pool.start(threads, memory)) {
+      if (!m->pool.start(threads, memory, m->denormals)) {
         say(options.error, options.error_size, "cannot start %u threads", threads);
         status = RELAY_LIMIT;
       }

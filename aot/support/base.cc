@@ -88,6 +88,8 @@ relay_status read_options(const relay_open_options* given, relay_model** model, 
     if (p->struct_size < sizeof *p) return refuse("parallel", unset);
     if (p->run == nullptr) return refuse("parallel", null);
   }
+  if (options->denormals > RELAY_DENORMALS_KEEP)
+    return refuse("denormals", "is none of RELAY_DENORMALS_AS_COMPILED, _FLUSH and _KEEP");
   const relay_allocator c_memory = {sizeof(relay_allocator), nullptr, c_allocate, c_release};
   *memory = options->allocator != nullptr ? *options->allocator : c_memory;
   return RELAY_OK;

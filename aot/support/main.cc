@@ -12,6 +12,8 @@ constexpr char kUsage[] =
     "  -o, --output [NAME=]FILE   write an output to a .npy file: the next one, or the one that is named;\n"
     "                             what is not written is printed\n"
     "      --threads N            threads of the run; 0, as without it: what `relay compile --threads` said\n"
+    "      --denormals flush|keep tiny numbers: take them for 0, or compute with them; otherwise as\n"
+    "                             `relay compile --denormals` said\n"
     "      --timeout SECONDS      give up after so long\n"
     "%s"
     "      --describe             print what the model is, as JSON, and end\n"
@@ -183,12 +185,14 @@ struct Arguments {
   const char* outputs[kOutputCount + 1] = {};
   const char* weights = nullptr;
   double threads = 0, timeout = 0;
+  relay_denormals denormals = RELAY_DENORMALS_AS_COMPILED;
 };
 
 // Negative: go on; else the program ends with that.
 int read_arguments(int argc, char** argv, Arguments* a) {
   static const option kOptions[] = {{"output", required_argument, nullptr, 'o'},
                                     {"threads", required_argument, nullptr, 't'},
+                                    {"denormals", required_argument, nullptr, 'n'},
                                     {"timeout", required_argument, nullptr, 'l'},
 #ifdef RELAY_WEIGHTS_FILE
                                     {"weights", required_argument, nullptr, 'w'},
@@ -204,6 +208,11 @@ int read_arguments(int argc, char** argv, Arguments* a) {
       case 't':
         if (!number(optarg, 1024, &a->threads) || a->threads != static_cast<unsigned>(a->threads))
           return fails(RELAY_USAGE, "--threads: %s is no number from 0 to 1024", optarg);
+        break;
+      case 'n':
+        if (strcmp(optarg, "flush") != 0 && strcmp(optarg, "keep") != 0)
+          return fails(RELAY_USAGE, "--denormals: %s is neither flush nor keep", optarg);
+        a->denormals = optarg[0] == 'k' ? RELAY_DENORMALS_KEEP : RELAY_DENORMALS_FLUSH;
         break;
       case 'l':
         if (!number(optarg, 1e9, &a->timeout))
@@ -277,6 +286,7 @@ int main(int argc, char** argv) {
     options.struct_size = sizeof options;
     options.threads = static_cast<uint32_t>(arguments.threads);
     options.weights_path = arguments.weights;
+    options.denormals = arguments.denormals;
 #ifdef RELAY_WEIGHTS_FILE
     if (options.weights_path == nullptr) options.weights_path = weights_beside_program();
 #endif

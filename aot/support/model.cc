@@ -4,7 +4,8 @@
 struct relay_model {
   relay_allocator memory;
   Pool pool;
-  relay_parallel parallel;
+  relay_parallel parallel;  // the pool's, or the caller's
+  relay::Denormals denormals;
   const Variant* variant;
   const unsigned char* weights;
   WeightsFile file;
@@ -57,11 +58,30 @@ bool check_device(relay_context* c, const char* role, const Port& port, const DL
   return false;
 }
 
+// A loop of the model on the caller's threads, whose control words are not ours.
+struct LentBody {
+  int32_t (*body)(void*, int64_t, int64_t);
+  void* closure;
+  relay::Denormals denormals;
+};
+int32_t run_lent_body(void* self, int64_t begin, int64_t end) {
+  const LentBody* lent = static_cast<const LentBody*>(self);
+  const relay::DenormalsScope scope(lent->denormals);
+  return lent->body(lent->closure, begin, end);
+}
+int32_t run_on_lent_threads(void* self, int64_t extent, int32_t (*body)(void*, int64_t, int64_t),
+                            void* closure) {
+  const relay_model* m = static_cast<const relay_model*>(self);
+  LentBody lent = {body, closure, m->denormals};
+  return m->parallel.run(m->parallel.self, extent, run_lent_body, &lent);
+}
+
 // The threads that a run may use: those of the model, unless another model in this process has
-// its own at work.
+// its own at work. While it lives, the caller's thread flushes denormals or keeps them as they do.
 class Threads {
  public:
-  explicit Threads(relay_model* m, bool computes = true) : model_(m), ours_(m->parallel.run == run_in_pool) {
+  explicit Threads(relay_model* m, bool computes = true)
+      : model_(m), ours_(m->parallel.run == run_in_pool), denormals_(m->denormals) {
     entered_ = computes && ours_ && m->pool.enter();
   }
   ~Threads() {
@@ -69,12 +89,14 @@ class Threads {
   }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
-  const relay_parallel* get() const { return ours_ && !entered_ ? &serial_ : &model_->parallel; }
+  const relay_parallel* get() const { return !ours_ ? &lent_ : entered_ ? &model_->parallel : &serial_; }
 
  private:
   relay_model* model_;
   bool ours_, entered_;
   relay_parallel serial_ = {sizeof(relay_parallel), nullptr, run_serially};
+  relay_parallel lent_ = {sizeof(relay_parallel), model_, run_on_lent_threads};
+  const relay::DenormalsScope denormals_;
 };
 
 }  // namespace

@@ -33,9 +33,10 @@ void pause_briefly() {
 class Pool {
  public:
   // False if not all threads could be started; those that were are stopped.
-  bool start(unsigned threads, const relay_allocator& memory) {
+  bool start(unsigned threads, const relay_allocator& memory, relay::Denormals denormals) {
     if (threads <= 1) return true;
     memory_ = memory;
+    denormals_ = denormals;
     count_ = threads - 1;
     // A thread that waits on the core that another one needs would keep it from working.
     patient_ = usable_cores() >= threads;
@@ -111,6 +112,7 @@ class Pool {
   static void* work(void* argument) {
     Worker* worker = static_cast<Worker*>(argument);
     Pool* pool = worker->pool;
+    const relay::DenormalsScope denormals(pool->denormals_);
     uint64_t seen = 0;
     const auto called = [&] { return __atomic_load_n(&pool->round_, __ATOMIC_ACQUIRE) != seen; };
     for (;;) {
@@ -173,6 +175,7 @@ class Pool {
   }
 
   relay_allocator memory_;
+  relay::Denormals denormals_ = relay::Denormals::kFlush;  // of each worker, from its start
   unsigned count_ = 0;  // besides the thread that calls
   bool patient_ = false;
   Worker* workers_ = nullptr;

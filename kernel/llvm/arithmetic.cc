@@ -285,8 +285,11 @@ Value* Arithmetic::decoded(DType d, Value* stored) {
   if (d == kBFloat16) return float_of_bits(make_.CreateShl(h, number(h, 16)));
   Value* magnitude = make_.CreateShl(make_.CreateAnd(h, number(h, 0x7fff)), number(h, 13));
   Value* sign = make_.CreateShl(make_.CreateAnd(h, number(h, 0x8000)), number(h, 16));
-  Value* f = float_of_bits(magnitude);
-  Value* finite = bits(make_.CreateFMul(f, real(f, 0x1p112)));
+  Value* normal = make_.CreateAdd(magnitude, number(h, 0x38000000));
+  Value* beside = float_of_bits(make_.CreateAdd(magnitude, number(h, 0x38800000)));
+  Value* subnormal = bits(make_.CreateFSub(beside, real(beside, 0x1p-14)));
+  Value* finite =
+      make_.CreateSelect(make_.CreateICmpUGE(magnitude, number(h, 0x00800000)), normal, subnormal);
   Value* large = make_.CreateOr(magnitude, number(h, 0x7f800000));
   Value* result = make_.CreateSelect(make_.CreateICmpUGE(magnitude, number(h, 0x0f800000)), large, finite);
   return float_of_bits(make_.CreateOr(result, sign));

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/parallel.h"
+#include "runtime/denormals.h"
 
 namespace relay::kernel::native {
 
@@ -38,6 +39,7 @@ class Parts {
   void run(int64_t p) {
     const uint64_t bit = uint64_t{1} << p % 64;
     if ((begun_[static_cast<size_t>(p / 64)].fetch_or(bit) & bit) != 0) return;
+    const DenormalsScope as_the_caller(denormals_);
     const int32_t status = body_(closure_, extent_ * p / count_, extent_ * (p + 1) / count_);
     if (status == 0) return;
     const uint64_t mine = static_cast<uint64_t>(p) << 32 | static_cast<uint32_t>(status);
@@ -51,6 +53,7 @@ class Parts {
   const int64_t count_, extent_;
   int32_t (*const body_)(void*, int64_t, int64_t);
   void* const closure_;
+  const Denormals denormals_ = denormals_here();  // of the thread that runs the loop
   std::atomic<uint64_t> begun_[kMost / 64] = {};
   std::atomic<uint64_t> failed_{kNone};  // the part in the upper half, so that the first one is the least
 };

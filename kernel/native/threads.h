@@ -8,7 +8,8 @@
 namespace relay::kernel::native {
 
 // Spreads parallel loops over a number of threads; 1 uses none but the caller's. Static splitting:
-// the same ranges for the same extent and number of threads.
+// the same ranges for the same extent and number of threads. Each range keeps or flushes denormals
+// as the calling thread does.
 class Threads {
  public:
   explicit Threads(unsigned count);

@@ -269,8 +269,11 @@ RELAY_FUNCTION auto relay_float_of_float16(V half) {
     h = __builtin_convertvector(half, I);
   }
   const I magnitude = (h & 0x7fffu) << 13, sign = (h & 0x8000u) << 16;
-  // The exponent's bias differs by 112; multiplying also makes subnormal numbers normal, exactly.
-  const I finite = relay_bits<I>((F)(relay_bits<F>(magnitude) * 5.192296858534828e33f));
+  // The exponent's bias differs by 112. A subnormal half becomes normal beside 2^-14, which is then
+  // taken away, exactly: as bits of a float it would be denormal, and so taken for 0.
+  const I normal = magnitude + 0x38000000u;
+  const I subnormal = relay_bits<I>((F)(relay_bits<F>(magnitude + 0x38800000u) - 6.103515625e-05f));
+  const I finite = magnitude >= (h & 0u) + 0x00800000u ? normal : subnormal;
   const I result = (magnitude >= (h & 0u) + 0x0f800000u ? (magnitude | 0x7f800000u) : finite) | sign;
   return relay_bits<F>(result);
 }

@@ -53,7 +53,9 @@ Outcome run_on_jit(std::string_view bytes) {
     if (want.kind == Kind::kExhausted) return {Outcome::Kind::kExhausted};
     driver::Prepared engine;
     try {
-      engine = driver::find_engine("jit")->prepare(*checked, call.function, {.opt_level = kLevel});
+      // Arguments have denormals, and comparisons of them are results.
+      engine = driver::find_engine("jit")->prepare(
+          *checked, call.function, {.opt_level = kLevel, .denormals = Denormals::kKeep});
     } catch (const driver::CannotPrepare&) {  // a diagnostic: the stack holds no buffer of an open extent
       continue;
     }

@@ -157,7 +157,10 @@ std::string broken_passes(const Program& p, ByteSource, Tally& tally) {
 
 std::vector<std::string> every_pass() {
   std::vector<std::string> out{kWinograd};
-  for (const passes::Pass* pass : passes::all_passes()) out.push_back(cat("changed by ", pass->name));
+  for (const passes::Pass* pass : passes::all_passes()) {
+    // Programs have no denormals, so that results are compared to the bit.
+    if (pass != &passes::kFlushDenormals) out.push_back(cat("changed by ", pass->name));
+  }
   return out;
 }
 

@@ -36,6 +36,8 @@ std::string TestFile::text() const {
   return out;
 }
 
+bool is_exec(std::string_view command) { return command == "exec" || command.starts_with("exec "); }
+
 TestFile read_test_file(const std::string& path) {
   std::ifstream in(path);
   if (!in) throw Malformed(path + ": cannot be read");

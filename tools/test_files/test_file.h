@@ -31,6 +31,9 @@ struct TestFile {
 // Throws Malformed naming the file for what is not such a text.
 TestFile read_test_file(const std::string& path);
 
+// Does a command run the file as an exec test? Options may follow its name.
+bool is_exec(std::string_view command);
+
 // All `*.relay` files beneath a folder, sorted. Paths begin with the folder. Throws Malformed
 // if there are none.
 std::vector<std::string> test_files_beneath(const std::string& folder);

@@ -36,7 +36,7 @@ bool is_exact(const RecordedCall& call) {
 
 // The definition in float64, rounded once to the dtypes of the result. What is exact, or no float,
 // is by definition what the interpreter gave: in float64 a rounding might fall elsewhere.
-std::vector<Wanted> wanted_of(const Module& m, const RecordedCall& call) {
+std::vector<Wanted> wanted_of(const Module& m, const RecordedCall& call, Denormals denormals) {
   const Module own = module_of(m, {&call});
   const bool exact = is_exact(call);
   const Module wide = exact ? own : passes::widened(own);
@@ -58,7 +58,7 @@ std::vector<Wanted> wanted_of(const Module& m, const RecordedCall& call) {
     if (call.kernel && exact) {
       w.bounds.assign(w.tensors.size(), [](int64_t) { return 0.0; });
     } else {
-      w.bounds = driver::bounds_for(own, "main", args, run.result);
+      w.bounds = driver::bounds_for(own, "main", args, run.result, denormals);
     }
     out.push_back(std::move(w));
   }
@@ -195,7 +195,7 @@ OperatorReport verify_every_op(const Module& m, std::string_view function, const
   for (RecordedCall& call : recording.calls) {
     progress.step("the reference of every operator", calls.size(), recording.calls.size());
     report.operators.push_back(describe(m, call, names, is_listed));
-    std::vector<Wanted> wanted = wanted_of(m, call);
+    std::vector<Wanted> wanted = wanted_of(m, call, options.denormals);
     calls.push_back({std::move(call), std::move(wanted)});
   }
   std::vector<const Call*> all;

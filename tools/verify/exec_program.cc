@@ -94,14 +94,23 @@ void expect(driver::VerifyRow& row, const CallLine& call, const driver::Outcome&
   if (row.ok && is != was) fail(row, cat("gives ", is, " where ", was, " is expected"));
 }
 
+// What the RUN line says of denormals: `exec --denormals keep`. Throws Malformed for other lines.
+std::optional<Denormals> denormals_said(const TestFile& file) {
+  if (file.command == "exec") return std::nullopt;
+  if (file.command == "exec --denormals keep") return Denormals::kKeep;
+  if (file.command == "exec --denormals flush") return Denormals::kFlush;
+  throw Malformed(is_exec(file.command) ? cat(file.path, ": `", file.command.substr(5),
+                                "`: an exec test has one option, `--denormals keep` or `--denormals flush`")
+                          : cat(file.path, ": it is a test of `", file.command, "`, not of `exec`"));
+}
+
 }  // namespace
 
 ExecProgram::ExecProgram(const std::string& path, const std::vector<std::string>& libraries,
                          const Operators& operators)
     : path_(path) {
   const TestFile file = read_test_file(path);
-  if (file.command != "exec")
-    throw Malformed(cat(path, ": it is a test of `", file.command, "`, not of `exec`"));
+  denormals_ = denormals_said(file);
   for (const auto& [name, text] : file.sections) {
     if (name != "input" && name != "calls") throw Malformed(cat(path, ": it has no section `", name, "`"));
   }
@@ -157,7 +166,13 @@ driver::Prepared& ExecProgram::prepared(const driver::EngineAt& at, const std::s
   return it->second;
 }
 
-std::vector<driver::VerifyRow> ExecProgram::run(const CallLine& call, const driver::VerifyOptions& options) {
+driver::VerifyOptions ExecProgram::as_said(driver::VerifyOptions options) const {
+  options.denormals = denormals_.value_or(options.denormals);
+  return options;
+}
+
+std::vector<driver::VerifyRow> ExecProgram::run(const CallLine& call, const driver::VerifyOptions& given) {
+  const driver::VerifyOptions options = as_said(given);
   if (!problem_.empty()) {
     driver::VerifyRow row{.engine = "check"};
     if (call.assertion != "rejected") {
@@ -203,7 +218,7 @@ std::vector<driver::VerifyRow> ExecProgram::run(const CallLine& call, const driv
         fail(row, cat("traps with the message `", got.message, "` where the interpreter says `", want.message,
                       "`"));
       if (want.kind != driver::Outcome::Kind::kValue) continue;
-      if (!bounds) bounds = driver::bounds_for(module_, call.function, args, want.value);
+      if (!bounds) bounds = driver::bounds_for(module_, call.function, args, want.value, options.denormals);
       compare_all(row, got.value, want.value,
                   [&](const Tensor& a, const Tensor& b, size_t k) { return compare(a, b, (*bounds)[k]); });
       row.result = got.value;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,9 @@ class ExecProgram {
   std::vector<Value> arguments(const CallLine& call, uint64_t round) const;
   static uint64_t rounds(const CallLine& call);
 
+  // The options with what the file's RUN line says, which wins: `exec --denormals keep`.
+  driver::VerifyOptions as_said(driver::VerifyOptions options) const;
+
   // A row for the interpreter against what the file says; if that is right, one for each other
   // engine against the interpreter. A call that is rejected has one row, `check`. Throws Malformed.
   std::vector<driver::VerifyRow> run(const CallLine& call, const driver::VerifyOptions& options);
@@ -60,6 +64,7 @@ class ExecProgram {
   std::vector<std::string> calls_;
   std::shared_ptr<Context> context_;  // of the text, also if it is no module
   Module module_;
+  std::optional<Denormals> denormals_;
   Diagnostics diagnostics_;
   Prepare prepare_ = [this](const driver::EngineAt& at, const std::string& function,
                             const driver::Options& options) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/cat.h"
+#include "tools/test_files/test_file.h"
 
 namespace relay::tools {
 namespace {
@@ -97,7 +98,7 @@ std::vector<VerifySource> sources_beneath(const fs::path& folder, size_t& others
     }
     const std::string command = tested_command(path);
     const bool text = path.extension() == ".relay" && command.empty();
-    if (command == "exec") {
+    if (is_exec(command)) {
       out.push_back({.name = path.string(), .is_exec = true});
     } else if ((text || path.extension() == ".onnx") && is_file(path)) {
       out.push_back({.name = path.string(), .model = path.string()});
@@ -117,7 +118,7 @@ Result<std::vector<VerifySource>> find_sources(const std::vector<std::string>& p
         path.ends_with(".onnx") || path.ends_with(".relay") || path.ends_with(".json");
     if (named_as_model || !is_folder(path)) {
       const std::string command = tested_command(path);
-      if (!command.empty() && command != "exec") {
+      if (!command.empty() && !is_exec(command)) {
         session.fail(kUsage, cat(path, ": it is a test of `", command,
                                  "`; of the test files those of `exec` can be verified"));
         return kReported;
@@ -131,7 +132,7 @@ Result<std::vector<VerifySource>> find_sources(const std::vector<std::string>& p
         return kReported;
       }
       // That a file is no model is said by who reads it.
-      out.push_back({.name = path, .model = path, .is_exec = command == "exec"});
+      out.push_back({.name = path, .model = path, .is_exec = is_exec(command)});
       continue;
     }
     size_t others = 0;

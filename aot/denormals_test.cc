@@ -1,0 +1,151 @@
+// Artifacts and denormals: what a run does with them, on which threads, and what it leaves of the
+// caller's control word.
+#include "runtime/denormals.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "aot/artifact_testing.h"
+
+namespace relay::aot {
+namespace {
+
+constexpr float kTiny = 1e-39f;  // denormal
+
+// One output that is a sum, for each element by itself, in a loop that threads share; and integers,
+// whose division traps.
+const Compiled& doubling() {
+  static const Compiled c(R"(
+def @main(%x: Tensor[(4, 64), float32], %n: Tensor[(8), int32]) {
+  (add(%x, %x), floor_divide(%n, tensor([0, 1, 2, 3, 4, 5, 6, 7], int32) + %n))
+}
+)",
+                          {});
+  return c;
+}
+// The same with a choice, so that it is functions over values and no plan.
+const Compiled& choosing() {
+  static const Compiled c(R"(
+def @main(%x: Tensor[(4, 64), float32], %n: Tensor[(8), int32]) {
+  if (greater(sum(%n), 0)) { (add(%x, %x), floor_divide(%n, tensor([0, 1, 2, 3, 4, 5, 6, 7], int32) + %n)) }
+  else { (%x, %n) }
+}
+)",
+                          {});
+  return c;
+}
+
+// Runs the model on denormals and expects the result everywhere.
+void expect_doubled(const Compiled& c, relay_open_options options, float want) {
+  Opened r(c, options);
+  ASSERT_EQ(r.status, RELAY_OK) << r.error;
+  r.x.assign(r.x.size(), kTiny);
+  ASSERT_EQ(r.go(), RELAY_OK) << r.said();
+  for (size_t i = 0; i < r.y.size(); ++i) ASSERT_EQ(r.y[i], want) << i;
+}
+
+TEST(Denormals, AreFlushedUnlessTheModelIsOpenedOtherwise) {
+  for (const Compiled* c : {&doubling(), &choosing()}) {
+    for (uint32_t threads : {1u, 3u}) {
+      expect_doubled(*c, {.threads = threads}, 0);
+      expect_doubled(*c, {.threads = threads, .denormals = RELAY_DENORMALS_FLUSH}, 0);
+      expect_doubled(*c, {.threads = threads, .denormals = RELAY_DENORMALS_KEEP}, kTiny + kTiny);
+    }
+  }
+}
+
+TEST(Denormals, AsCompiledUnlessSaidOtherwise) {
+  EmitOptions keep;
+  keep.denormals = Denormals::kKeep;
+  const Compiled c("def @main(%x: Tensor[(4, 64), float32], %n: Tensor[(8), int32]) { (add(%x, %x), %n + %n) }",
+                   keep);
+  expect_doubled(c, {}, kTiny + kTiny);
+  expect_doubled(c, {.denormals = RELAY_DENORMALS_FLUSH}, 0);
+  Opened r(c);
+  EXPECT_NE(std::string(r.api->model_describe(r.model)).find("\"denormals\": \"keep\""), std::string::npos);
+}
+
+TEST(Denormals, TheControlWordIsTheCallersAgain) {
+  for (const Compiled* c : {&doubling(), &choosing()}) {
+    for (const Denormals before : {Denormals::kKeep, Denormals::kFlush}) {
+      for (const uint32_t said : {RELAY_DENORMALS_KEEP, RELAY_DENORMALS_FLUSH}) {
+        const DenormalsScope caller(before);
+        const uint64_t word = control_word();
+        Opened r(*c, {.denormals = said});
+        EXPECT_EQ(r.go(), RELAY_OK) << r.said();
+        EXPECT_EQ(control_word(), word);
+        r.n.assign(r.n.size(), 0);
+        EXPECT_EQ(r.go(), RELAY_TRAP);
+        EXPECT_EQ(control_word(), word) << "after a trap";
+        r.in[0].ndim = 1;
+        EXPECT_EQ(r.go(), RELAY_USAGE);
+        EXPECT_EQ(control_word(), word) << "after a refusal";
+      }
+    }
+  }
+}
+
+// Threads of the caller's, which have words of their own.
+struct Lent {
+  std::mutex mutex;
+  std::vector<uint64_t> after;  // the word of each thread when its range is done
+};
+int32_t run_on_new_threads(void* self, int64_t extent, int32_t (*body)(void*, int64_t, int64_t),
+                           void* closure) {
+  Lent& lent = *static_cast<Lent*>(self);
+  std::vector<std::thread> threads;
+  for (int64_t i = 0; i < extent; ++i) {
+    threads.emplace_back([&, i] {
+      set_control_word(with_denormals(control_word(), Denormals::kKeep));
+      body(closure, i, i + 1);
+      const std::lock_guard guard(lent.mutex);
+      lent.after.push_back(control_word());
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  return 0;
+}
+
+TEST(Denormals, ThreadsOfTheCallerFlushWhileTheyWorkForARun) {
+  const Compiled rows("def @main(%x: Tensor[(4, 64), float32], %n: Tensor[(8), int32]) {"
+                      "  (nn.softmax(add(%x, %x)) * 0f + add(%x, %x), %n) }");
+  Lent lent;
+  const relay_parallel parallel = {sizeof parallel, &lent, run_on_new_threads};
+  expect_doubled(rows, {.parallel = &parallel}, 0);
+  const size_t flushing = lent.after.size();
+  expect_doubled(rows, {.parallel = &parallel, .denormals = RELAY_DENORMALS_KEEP}, kTiny + kTiny);
+  for (const uint64_t word : lent.after) EXPECT_EQ(word & kFlushBits, 0u);
+  EXPECT_EQ(lent.after.size(), 2 * flushing);
+}
+
+TEST(Denormals, AnUnknownWayIsRefused) {
+  Opened r(doubling(), {.denormals = 3});
+  EXPECT_EQ(r.status, RELAY_USAGE);
+  EXPECT_EQ(r.model, nullptr);
+  EXPECT_NE(std::string(r.error).find("`denormals` of the options is none of"), std::string::npos) << r.error;
+}
+
+// A program that was compiled against a header without the field.
+TEST(Denormals, AnOlderProgramGetsWhatWasCompiled) {
+  relay_open_options options = {};
+  options.struct_size = offsetof(relay_open_options, denormals);
+  options.denormals = RELAY_DENORMALS_KEEP;  // memory of its own behind the struct
+  relay_model* model = nullptr;
+  ASSERT_EQ(doubling().api->model_open(&options, &model), RELAY_OK);
+  relay_context* context = nullptr;
+  ASSERT_EQ(doubling().api->context_create(model, &context), RELAY_OK);
+  Opened r(doubling());
+  r.x.assign(r.x.size(), kTiny);
+  const DLTensor* inputs[] = {&r.in[0], &r.in[1]};
+  DLTensor* outputs[] = {&r.out[0], &r.out[1]};
+  EXPECT_EQ(r.api->run(context, inputs, 2, outputs, 2), RELAY_OK);
+  EXPECT_EQ(r.y[0], 0);
+  r.api->context_free(context);
+  r.api->model_close(model);
+}
+
+}  // namespace
+}  // namespace relay::aot

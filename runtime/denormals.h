@@ -1,0 +1,78 @@
+// Denormal numbers in compiled code: are they kept, or taken for 0? (docs/semantics.md, "Denormals")
+//
+// A thread's control word decides. This file is part of artifacts too, as text: it is C++17 and
+// needs nothing of ours.
+#ifndef RELAY_RUNTIME_DENORMALS_H_
+#define RELAY_RUNTIME_DENORMALS_H_
+
+#include <stdint.h>
+
+namespace relay {
+
+enum class Denormals : uint8_t {
+  kFlush,  // a denormal operand counts as 0 of its sign, and a denormal result becomes one
+  kKeep,   // they are numbers like others
+};
+
+// The bits of the control word that flush.
+#if defined(__x86_64__)
+constexpr uint64_t kFlushBits = 0x8040;  // MXCSR: flush to zero, and denormals are zeros
+#elif defined(__aarch64__)
+constexpr uint64_t kFlushBits = uint64_t{1} << 24;  // FPCR.FZ, which is for operands and results
+#else
+#error "which control word flushes denormals here?"
+#endif
+
+// The control word of this thread. Nothing that reads or writes memory moves past these two.
+inline uint64_t control_word() {
+#if defined(__x86_64__)
+  uint32_t word;
+  asm volatile("stmxcsr %0" : "=m"(word) : : "memory");
+  return word;
+#elif defined(__aarch64__)
+  uint64_t word;
+  asm volatile("mrs %0, fpcr" : "=r"(word) : : "memory");
+  return word;
+#endif
+}
+inline void set_control_word(uint64_t word) {
+#if defined(__x86_64__)
+  const uint32_t narrow = static_cast<uint32_t>(word);
+  asm volatile("ldmxcsr %0" : : "m"(narrow) : "memory");
+#elif defined(__aarch64__)
+  asm volatile("msr fpcr, %0" : : "r"(word) : "memory");
+#endif
+}
+
+inline uint64_t with_denormals(uint64_t word, Denormals denormals) {
+  return denormals == Denormals::kFlush ? word | kFlushBits : word & ~kFlushBits;
+}
+
+// What this thread does with them now.
+inline Denormals denormals_here() {
+  return (control_word() & kFlushBits) != 0 ? Denormals::kFlush : Denormals::kKeep;
+}
+
+// While it lives, this thread keeps or flushes denormals; then the control word is what it was. To
+// write the word waits for arithmetic at work, so a scope inside of another like it writes nothing.
+class DenormalsScope {
+ public:
+  explicit DenormalsScope(Denormals denormals) : before_(control_word()) {
+    const uint64_t wanted = with_denormals(before_, denormals);
+    changed_ = wanted != before_;
+    if (changed_) set_control_word(wanted);
+  }
+  ~DenormalsScope() {
+    if (changed_) set_control_word(before_);
+  }
+  DenormalsScope(const DenormalsScope&) = delete;
+  DenormalsScope& operator=(const DenormalsScope&) = delete;
+
+ private:
+  uint64_t before_;
+  bool changed_;
+};
+
+}  // namespace relay
+
+#endif  // RELAY_RUNTIME_DENORMALS_H_
