@@ -60,8 +60,8 @@ TEST(Denormals, AreFlushedUnlessTheModelIsOpenedOtherwise) {
 TEST(Denormals, AsCompiledUnlessSaidOtherwise) {
   EmitOptions keep;
   keep.denormals = Denormals::kKeep;
-  const Compiled c("def @main(%x: Tensor[(4, 64), float32], %n: Tensor[(8), int32]) { (add(%x, %x), %n + %n) }",
-                   keep);
+  const Compiled c(
+      "def @main(%x: Tensor[(4, 64), float32], %n: Tensor[(8), int32]) { (add(%x, %x), %n + %n) }", keep);
   expect_doubled(c, {}, kTiny + kTiny);
   expect_doubled(c, {.denormals = RELAY_DENORMALS_FLUSH}, 0);
   Opened r(c);
@@ -110,8 +110,9 @@ int32_t run_on_new_threads(void* self, int64_t extent, int32_t (*body)(void*, in
 }
 
 TEST(Denormals, ThreadsOfTheCallerFlushWhileTheyWorkForARun) {
-  const Compiled rows("def @main(%x: Tensor[(4, 64), float32], %n: Tensor[(8), int32]) {"
-                      "  (nn.softmax(add(%x, %x)) * 0f + add(%x, %x), %n) }");
+  const Compiled rows(
+      "def @main(%x: Tensor[(4, 64), float32], %n: Tensor[(8), int32]) {"
+      "  (nn.softmax(add(%x, %x)) * 0f + add(%x, %x), %n) }");
   Lent lent;
   const relay_parallel parallel = {sizeof parallel, &lent, run_on_new_threads};
   expect_doubled(rows, {.parallel = &parallel}, 0);

@@ -9,7 +9,9 @@ class DenormalsOption : public Cli {
   void SetUp() override {
     Cli::SetUp();
     // 2^-140, whose double is denormal too.
-    write("double.relay", "def @main() { let %x = ref(tensor([7.174648137343064e-43, 1], float32)); add(ref_read(%x), ref_read(%x)) }");
+    write("double.relay",
+          "def @main() { let %x = ref(tensor([7.174648137343064e-43, 1], float32)); add(ref_read(%x), "
+          "ref_read(%x)) }");
   }
   static constexpr const char* kText = "def @main(%x: Tensor[(2), float32]) { add(%x, %x) }\n";
 };
@@ -23,15 +25,16 @@ TEST_F(DenormalsOption, RunKeepsThemIfToldTo) {
 }
 
 TEST_F(DenormalsOption, AnExecTestMaySayItInItsFirstLine) {
-  const std::string calls =
-      std::string("---- input\n") + kText + "---- calls\n@main([7.174648137343064e-43, 1]) == [1.4349296274686127e-42, 2]\n";
+  const std::string calls = std::string("---- input\n") + kText +
+                            "---- calls\n@main([7.174648137343064e-43, 1]) == [1.4349296274686127e-42, 2]\n";
   write("kept.relay", "RUN exec --denormals keep\n" + calls);
   write("plain.relay", "RUN exec\n" + calls);
   works({"verify", "kept.relay", "--engines", "jit"});
   works({"verify", "plain.relay", "--engines", "jit"});
   works({"verify", "plain.relay", "--engines", "jit", "--denormals", "keep"});
   write("other.relay", "RUN exec --denormals sometimes\n" + calls);
-  refused({"verify", "other.relay"}, kBadModel, {"other.relay", "`--denormals sometimes`", "`--denormals keep`"});
+  refused({"verify", "other.relay"}, kBadModel,
+          {"other.relay", "`--denormals sometimes`", "`--denormals keep`"});
 }
 
 TEST_F(DenormalsOption, WhatIsNoWayIsRefused) {
