@@ -20,7 +20,7 @@ TEST_F(DenormalsOption, RunKeepsThemIfToldTo) {
   EXPECT_NE(works({"run", "double.relay", "--engine", "jit"}).find("[0, 2]"), std::string::npos);
   for (const char* engine : {"jit", "interp"}) {
     const std::string kept = works({"run", "double.relay", "--engine", engine, "--denormals", "keep"});
-    EXPECT_NE(kept.find("[1.43493e-42, 2]"), std::string::npos) << kept;
+    EXPECT_NE(kept.find("[1.435e-42, 2]"), std::string::npos) << kept;
   }
 }
 
@@ -46,7 +46,6 @@ TEST_F(DenormalsOption, WhatIsNoWayIsRefused) {
 TEST_F(DenormalsOption, AnArtifactRemembersWhatItWasCompiledWith) {
   write("add.relay", kText);
   works({"compile", "add.relay", "-o", "kept.so", "--denormals", "keep"});
-  write("x.relay", "");
   EXPECT_NE(works({"check", "kept.so", "--json"}).find("\"denormals\": \"keep\""), std::string::npos);
 }
 
