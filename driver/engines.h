@@ -30,8 +30,8 @@ struct Options {
   int threads = 1;
   target::Target target = target::target_of("native");
   Denormals denormals = Denormals::kFlush;  // in compiled code; the interpreter keeps them
-  interp::Limits limits = {};  // of runs on the interpreter's machine: interp, jit and vta
-  bool trap_nan = false;       // of the same: a call that gives a NaN fails
+  interp::Limits limits = {};               // of runs on the interpreter's machine: interp, jit and vta
+  bool trap_nan = false;                    // of the same: a call that gives a NaN fails
   // A folder in which the libraries of ahead-of-time engines are kept, for one program: ENGINE.so,
   // made where it is missing.
   std::string libraries = {};

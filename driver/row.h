@@ -18,7 +18,7 @@ struct VerifyOptions {
   int threads = 1;  // of a run
   target::Target target = target::target_of("native");
   Denormals denormals = Denormals::kFlush;  // of the engines, and so of the bounds
-  std::string libraries = {};  // Options::libraries
+  std::string libraries = {};               // Options::libraries
   // Engines that are prepared at once, and that run at once; 0: one for each core that this process
   // may run on. A report differs by its times alone.
   unsigned at_once = 0;

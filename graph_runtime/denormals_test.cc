@@ -1,5 +1,5 @@
-// The executor and denormals: kernels flush them on every thread, observers see the caller's control
-// word, and so does who comes after a run.
+// The executor and denormals: kernels flush them on every thread, observers see the caller's
+// control word, and so does who comes after a run.
 #include <gtest/gtest.h>
 
 #include "graph_runtime/executor.h"
@@ -47,7 +47,8 @@ TEST(ExecutorDenormals, AreFlushedOnEveryThreadUnlessKept) {
 }
 
 TEST(ExecutorDenormals, TheControlWordIsTheCallersAgain) {
-  const auto e = executor_of("def @main(%x: Tensor[(64, 4096), int32]) { divide(6, %x) }", Denormals::kFlush, 3);
+  const auto e =
+      executor_of("def @main(%x: Tensor[(64, 4096), int32]) { divide(6, %x) }", Denormals::kFlush, 3);
   const uint64_t before = control_word();
   uint64_t seen = ~uint64_t{0};
   e->set_observer([&](const passes::PlanStep&, std::span<const Tensor>, std::span<const Tensor>, double) {

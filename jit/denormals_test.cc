@@ -21,8 +21,8 @@ Module checked(const std::string& text) {
   return *out;
 }
 
-// @main of the program on these, compiled: as a kernel of the module if it is lowered, else operator
-// by operator.
+// @main of the program on these, compiled: as a kernel of the module if it is lowered, else
+// operator by operator.
 Value run(const Module& m, Denormals denormals, bool lowers, std::vector<Value> args) {
   Options options;
   options.compile.target = target::baseline(target::kHere);

@@ -1,4 +1,5 @@
-// What operators do with denormals where compiled code flushes them (docs/semantics.md, "Denormals").
+// What operators do with denormals where compiled code flushes them
+// (docs/semantics.md, "Denormals").
 #pragma once
 
 #include <span>
@@ -17,7 +18,8 @@ bool moves_bits(const OpDef& def);
 // there are none. Other values stay.
 Value flushed(const Value& v);
 
-// `evaluate`, as it is where every denormal is flushed that may be: in the arguments and the result.
+// `evaluate`, as it is where every denormal is flushed that may be: in the
+// arguments and the result.
 Value evaluate_flushed(Context& context, const OpDef& def, std::span<const Value> args, const Attrs& attrs,
                        Sums sums = Sums::kDouble);
 

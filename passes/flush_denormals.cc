@@ -2,7 +2,7 @@
 //
 //   multiply(%x, 1e-40f)   becomes   multiply(%x, 0f)
 //
-// A processor may take a hundred times as long for a denormal weight as for another number. That
+// A processor may take hundreds of times as long for a denormal weight as for another number. That
 // compiled code takes it for 0 in any case saves nothing of that everywhere: on a GPU, or under a
 // caller that keeps denormals. A constant whose bits are moved stays (op::moves_bits), and so does
 // one that a function, a kernel of the program or the result gets: its denormals can be seen.
@@ -23,7 +23,8 @@ namespace {
 
 class Flush {
  public:
-  // The constant, or each constant of a tuple, without denormals; the same expression if it has none.
+  // The constant, or each constant of a tuple, without denormals; the same
+  // expression if it has none.
   Expr operator()(relay::Builder& b, Expr e) {
     if (const auto* constant = e->as<Constant>()) {
       if (!has_denormals(*constant->value)) return e;

@@ -24,8 +24,8 @@ using Pipeline = std::vector<Step>;
 // With the values that its parameters have where nobody says otherwise.
 Step step(const Pass& pass);
 
-// What -O0 to -O3 run before a compiled engine executes a module. Where denormals are kept, those of
-// constants are, too.
+// What -O0 to -O3 run before a compiled engine executes a module. Where denormals are kept, those
+// of constants are, too.
 Pipeline default_pipeline(int opt_level, const target::Target& target = target::default_target(),
                           Denormals denormals = Denormals::kFlush);
 

@@ -215,7 +215,8 @@ class OwnRuns {
     return v.kind() == ValueKind::kTuple && std::any_of(v.fields().begin(), v.fields().end(), has_denormals);
   }
 
-  // `result` takes an operator with its arguments, and gives what stands in the place of the result.
+  // `result` takes an operator with its arguments, and gives what stands in the
+  // place of the result.
   template <class Result>
   std::vector<Tensor> run(const Result& result) {
     interp::Options options;

@@ -42,7 +42,8 @@ struct ErrorBound {
   bool quantised =
       false;  // on the way to it numbers are rounded to steps, so that E is large; `bound` is not capped
   // F: how far the interpreter's own result is from the one with denormals flushed wherever an
-  // engine may. The bound has 4 F, and a floor of four smallest normal numbers. 0 where they are kept.
+  // engine may. The bound has 4 F, and a floor of four smallest normal numbers. 0
+  // where they are kept.
   double flushed = 0;
   Tensor other = {};  // that result, where it differs
   // E alone is above the cap, so float32 cannot compute this output well; `bound` is
@@ -88,7 +89,8 @@ using RunObserver = std::function<ValueObserver(bool is_exact)>;
 
 // Runs `function` of a checked module on the interpreter: in float64, in the program's own dtypes,
 // and with disturbed results where one run says little about honest errors. Where denormals were
-// met and engines flush them, one more run does. Throws what the interpreter throws: Trap, Exhausted.
+// met and engines flush them, one more run does. Throws what the interpreter throws:
+// Trap, Exhausted.
 Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args,
                        const RunObserver& observer = {}, Denormals denormals = Denormals::kFlush);
 

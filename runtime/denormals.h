@@ -1,4 +1,5 @@
-// Denormal numbers in compiled code: are they kept, or taken for 0? (docs/semantics.md, "Denormals")
+// Denormal numbers in compiled code: are they kept, or taken for 0?
+// (docs/semantics.md, "Denormals")
 //
 // A thread's control word decides. This file is part of artifacts too, as text: it is C++17 and
 // needs nothing of ours.

@@ -92,7 +92,7 @@ typedef struct relay_vta_driver relay_vta_driver;
 typedef enum {
   RELAY_DENORMALS_AS_COMPILED = 0, /* what `relay compile --denormals` said: to flush, if nothing was said */
   RELAY_DENORMALS_FLUSH = 1, /* where the model calculates, they count as 0, and results become 0: fast */
-  RELAY_DENORMALS_KEEP = 2   /* they are numbers like others: up to a hundred times slower on many CPUs */
+  RELAY_DENORMALS_KEEP = 2   /* they are numbers like others, which many CPUs are slow with */
 } relay_denormals;
 
 typedef struct relay_open_options {

@@ -47,7 +47,8 @@ std::shared_ptr<driver::Artifact> open(const std::string& path, const ArtifactRu
   int code = kLimit;
   try {
     // A name without a slash would be looked for among the system's libraries.
-    wrong = artifact->open(std::filesystem::absolute(path).string(), run.threads, "relay_get_api", run.denormals);
+    wrong =
+        artifact->open(std::filesystem::absolute(path).string(), run.threads, "relay_get_api", run.denormals);
     if (wrong.empty()) return artifact;
     code = exit_code_of(artifact->opened());
   } catch (const Exhausted& limit) {

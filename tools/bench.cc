@@ -68,12 +68,11 @@ Result<Case> read_case(const Options& o, Session& s) {
 
 // Ready to run at a level; what cannot run is reported, and the result then has no `run`.
 driver::Prepared prepare(const Case& c, const Options& o, int opt_level, Session& s) {
-  driver::Prepared p = c.engine->prepare(
-      c.model.module, c.model.function,
-      {.opt_level = opt_level,
-       .threads = o.target.threads,
-       .target = target::target_of(o.target.target),
-       .denormals = denormals_of(o.target.denormals)});
+  driver::Prepared p = c.engine->prepare(c.model.module, c.model.function,
+                                         {.opt_level = opt_level,
+                                          .threads = o.target.threads,
+                                          .target = target::target_of(o.target.target),
+                                          .denormals = denormals_of(o.target.denormals)});
   if (!p.run) s.fail(kUnsupported, cat("engine `", c.engine->name, "` cannot run this program: ", p.skipped));
   return p;
 }

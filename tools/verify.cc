@@ -125,9 +125,9 @@ std::vector<ProgramReport> verify_calls(const Options& o, const VerifySource& so
     ProgramReport report{.program = source.name, .call = line};
     report.rows = program.run(call, o.verify);
     if (o.every_op && program.problem().empty()) {
-      report.operators =
-          verify_every_op(program.module(), call.function, program.arguments(call, 0),
-                          /*is_listed=*/false, driver::engines_at(o.verify), program.as_said(o.verify), session);
+      report.operators = verify_every_op(program.module(), call.function, program.arguments(call, 0),
+                                         /*is_listed=*/false, driver::engines_at(o.verify),
+                                         program.as_said(o.verify), session);
     }
     out.push_back(std::move(report));
   }

@@ -155,7 +155,8 @@ void compile_to_layers(const CompileRequest& o, const std::vector<target::Target
   if (!spares_inputs(text, read, s)) return;
   Diagnostics diagnostics;
   const Result<driver::VtaProgram> program = driver::vta_program(
-      model->module, model->function, {.opt_level = o.opt_level, .target = targets[0], .denormals = denormals_of(o.denormals)}, diagnostics);
+      model->module, model->function,
+      {.opt_level = o.opt_level, .target = targets[0], .denormals = denormals_of(o.denormals)}, diagnostics);
   if (!program) {
     s.fail(diagnostics, model->module.context().sources(), kUnsupported);
     return;

@@ -176,7 +176,7 @@ class Pool {
 
   relay_allocator memory_;
   relay::Denormals denormals_ = relay::Denormals::kFlush;  // of each worker, from its start
-  unsigned count_ = 0;  // besides the thread that calls
+  unsigned count_ = 0;                                     // besides the thread that calls
   bool patient_ = false;
   Worker* workers_ = nullptr;
   pid_t owner_ = 0;

@@ -54,8 +54,8 @@ Outcome run_on_jit(std::string_view bytes) {
     driver::Prepared engine;
     try {
       // Arguments have denormals, and comparisons of them are results.
-      engine = driver::find_engine("jit")->prepare(
-          *checked, call.function, {.opt_level = kLevel, .denormals = Denormals::kKeep});
+      engine = driver::find_engine("jit")->prepare(*checked, call.function,
+                                                   {.opt_level = kLevel, .denormals = Denormals::kKeep});
     } catch (const driver::CannotPrepare&) {  // a diagnostic: the stack holds no buffer of an open extent
       continue;
     }

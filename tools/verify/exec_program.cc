@@ -99,9 +99,10 @@ std::optional<Denormals> denormals_said(const TestFile& file) {
   if (file.command == "exec") return std::nullopt;
   if (file.command == "exec --denormals keep") return Denormals::kKeep;
   if (file.command == "exec --denormals flush") return Denormals::kFlush;
-  throw Malformed(is_exec(file.command) ? cat(file.path, ": `", file.command.substr(5),
-                                "`: an exec test has one option, `--denormals keep` or `--denormals flush`")
-                          : cat(file.path, ": it is a test of `", file.command, "`, not of `exec`"));
+  throw Malformed(is_exec(file.command)
+                      ? cat(file.path, ": `", file.command.substr(5),
+                            "`: an exec test has one option, `--denormals keep` or `--denormals flush`")
+                      : cat(file.path, ": it is a test of `", file.command, "`, not of `exec`"));
 }
 
 }  // namespace
