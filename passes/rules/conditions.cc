@@ -53,6 +53,12 @@ bool same_dims(Expr a, Expr b) {
 
 bool is_within(Expr slice, Expr parts, size_t part) { return part_of_slice(slice, parts, part).has_value(); }
 
+// Is it a vector of as many elements as the last axis of the other has?
+bool is_vector_of(Expr vector, Expr e) {
+  const TensorType *v = tensor_of(vector), *t = tensor_of(e);
+  return v && t && v->rank() == 1 && t->rank() >= 1 && v->dims[0] == t->dims[t->rank() - 1];
+}
+
 size_t width(Expr e) {
   const DType* d = dtype_of(e);
   return d ? d->bits : 0;
@@ -69,8 +75,6 @@ constexpr Condition kConditions[] = {
          return t.dtype().is_int() && std::popcount(bits_of(t, i)) == t.dtype().bits;
        });
      }},
-    {"boolean", "the elements are booleans",
-     [](Of a) { return dtype_of(a[0].e) && dtype_of(a[0].e)->is_bool(); }},
     {"cut_at", "the parts of the split are those of the concatenation",
      [](Of a) { return cuts_at_parts(a[0].e, a[1].e); }},
     {"float", "the elements are floating-point numbers",
@@ -91,9 +95,24 @@ constexpr Condition kConditions[] = {
      }},
     {"integer", "the elements are integers",
      [](Of a) { return dtype_of(a[0].e) && dtype_of(a[0].e)->is_int(); }},
+    {"moves_only_ones", "the transposition leaves the order of all axes but those of extent 1",
+     [](Of a) {
+       const auto axes = axes_of(a[0].e);
+       if (!axes) return false;
+       const TensorType& from = *tensor_of(a[0].e->as<Call>()->args[0]);
+       int64_t last = -1;
+       for (int64_t axis : *axes) {
+         if (from.dims[static_cast<size_t>(axis)] == Dim(1)) continue;
+         if (axis < last) return false;
+         last = axis;
+       }
+       return true;
+     }},
     {"narrower", "an element of the first has fewer bits than one of the second",
      [](Of a) { return width(a[0].e) < width(a[1].e); }},
     {"not_constant", "it is no constant", [](Of a) { return !a[0].e->as<Constant>(); }},
+    {"not_unsigned", "the elements are no unsigned integers",
+     [](Of a) { return dtype_of(a[0].e) && !dtype_of(a[0].e)->is_unsigned_int(); }},
     {"numeric", "the elements are no booleans",
      [](Of a) { return dtype_of(a[0].e) && !dtype_of(a[0].e)->is_bool(); }},
     {"power_of_two", "the constant has a positive power of two everywhere, or 1",
@@ -118,11 +137,8 @@ constexpr Condition kConditions[] = {
        const auto* c = a[0].e->as<Constant>();
        return c && c->value->size() == 1 && !std::isnan(c->value->get(0));
      }},
-    {"per_column", "the constant has one number for each column",
-     [](Of a) {
-       const TensorType *c = tensor_of(a[0].e), *t = tensor_of(a[1].e);
-       return c && t && c->rank() == 1 && t->rank() >= 1 && c->dims[0] == t->dims[t->rank() - 1];
-     }},
+    {"per_column", "the constant is a vector with one number for each column of the second",
+     [](Of a) { return is_vector_of(a[0].e, a[1].e); }},
     {"per_channel", "the constant has one number for each channel of images in NCHW",
      [](Of a) {
        const TensorType *c = tensor_of(a[0].e), *t = tensor_of(a[1].e);
@@ -131,6 +147,40 @@ constexpr Condition kConditions[] = {
        return c->dims[first] == t->dims[1] && c->dims[first + 1] == Dim(1) && c->dims[first + 2] == Dim(1) &&
               (first == 0 || c->dims[0] == Dim(1));
      }},
+    {"in_order", "both constants are one number each, the first at most the second",
+     [](Of a) {
+       const auto *x = a[0].e->as<Constant>(), *y = a[1].e->as<Constant>();
+       return x && y && x->value->size() == 1 && y->value->size() == 1 &&
+              x->value->get(0) <= y->value->get(0);
+     }},
+    {"inverse_count", "the constant is one divided by how many numbers a sum has",
+     [](Of a) {
+       const auto* c = a[0].e->as<Constant>();
+       const auto axes = reduced_axes(a[1].e);
+       if (!c || !axes || c->value->size() != 1) return false;
+       int64_t count = 1;
+       for (size_t axis : *axes) {
+         const Dim d = tensor_of(a[1].e->as<Call>()->args[0])->dims[axis];
+         if (!d.is_const() || __builtin_mul_overflow(count, d.value(), &count)) return false;
+       }
+       return count > 0 && Tensor::scalar(c->value->dtype(), 1 / static_cast<double>(count)).get(0) ==
+                               c->value->get(0);
+     }},
+    {"plain_dense", "the product says nothing of its units and of its dtype",
+     [](Of a) { return a[0].e->as<Call>() && a[0].e->as<Call>()->attrs.empty(); }},
+    {"reduces_last", "only the last axis is reduced",
+     [](Of a) {
+       const auto axes = reduced_axes(a[0].e);
+       return axes && axes->size() == 1 &&
+              axes->front() + 1 == tensor_of(a[0].e->as<Call>()->args[0])->rank();
+     }},
+    {"reduces_one", "one axis is reduced",
+     [](Of a) {
+       const auto axes = reduced_axes(a[0].e);
+       return axes && axes->size() == 1;
+     }},
+    {"reverses_axes", "the transposition of a matrix exchanges its axes",
+     [](Of a) { return axes_of(a[0].e) == std::vector<int64_t>{1, 0}; }},
     {"same_attribute", "both calls have the same value of this attribute",
      [](Of a) {
        const auto *x = a[0].e->as<Call>(), *y = a[1].e->as<Call>();
@@ -147,6 +197,11 @@ constexpr Condition kConditions[] = {
      [](Of a) {
        const auto x = axes_of(a[0].e), y = axes_of(a[1].e);
        return x && y && *x == *y;
+     }},
+    {"same_reduced", "both reduce the same axes",
+     [](Of a) {
+       const auto x = reduced_axes(a[0].e), y = reduced_axes(a[1].e);
+       return x && x == y;
      }},
     {"same_shape", "both have provably the same shape", [](Of a) { return same_dims(a[0].e, a[1].e); }},
     {"signed", "the elements are signed integers",

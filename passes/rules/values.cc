@@ -90,6 +90,12 @@ constexpr Value kValues[] = {
      }},
     {"part_steps", "the steps of a slice, for all axes",
      [](Of a) { return attribute(ranges_of(a[0].e), Side::kStep); }},
+    {"reduced", "the one axis that a sum or the like reduces",
+     [](Of a) -> Result {
+       const auto axes = reduced_axes(a[0].e);
+       if (!axes || axes->size() != 1) return std::nullopt;
+       return static_cast<int64_t>(axes->front());
+     }},
     {"shape", "the extents", [](Of a) { return dims_of(a[0].e); }},
     {"slice_begin", "where a slice of a slice begins",
      [](Of a) { return attribute(both_ranges(a[0].e, a[1].e), Side::kBegin); }},
@@ -158,6 +164,28 @@ std::optional<size_t> axis_of(Expr e) {
   }
   if (axis < 0) axis += static_cast<int64_t>(t->rank());
   return static_cast<size_t>(axis);
+}
+
+std::optional<std::vector<size_t>> reduced_axes(Expr e) {
+  const auto* call = e->as<Call>();
+  const TensorType* from = call && !call->args.empty() ? tensor_of(call->args[0]) : nullptr;
+  if (!from || call->attrs.flag("exclude") || call->attrs.flag("unbiased")) return std::nullopt;
+  const AttrValue* axis = call->attrs.find("axis");
+  std::vector<size_t> out;
+  const auto add = [&](const AttrValue& v) {
+    out.push_back(static_cast<size_t>(v.integer < 0 ? v.integer + static_cast<int64_t>(from->rank()) : v.integer));
+  };
+  if (!axis || axis->kind == AttrKind::kNone) {
+    for (size_t i = 0; i < from->rank(); ++i) out.push_back(i);
+  } else if (axis->kind == AttrKind::kInt) {
+    add(*axis);
+  } else if (axis->kind == AttrKind::kList) {
+    for (const AttrValue& v : axis->list) add(v);
+  } else {
+    return std::nullopt;
+  }
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 std::optional<std::vector<Range>> part_of_slice(Expr slice, Expr concatenation, size_t part) {

@@ -34,6 +34,8 @@ std::optional<std::vector<int64_t>> axes_of(Expr transpose);
 std::optional<std::vector<Range>> part_of_slice(Expr slice, Expr concatenation, size_t part);
 // Does the split give back what was put together?
 bool cuts_at_parts(Expr split, Expr concatenation);
+// The axes that a sum, a mean or the like reduces, counted from the front and in order.
+std::optional<std::vector<size_t>> reduced_axes(Expr e);
 // The axis of a concatenate, split or the like, counted from the front.
 std::optional<size_t> axis_of(Expr e);
 
