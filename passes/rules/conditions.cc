@@ -51,14 +51,6 @@ bool same_dims(Expr a, Expr b) {
                     [](Dim x, Dim y) { return prove_equal(x, y) == kernel::Proof::kProved; });
 }
 
-bool is_within(Expr slice, Expr parts, size_t part) { return part_of_slice(slice, parts, part).has_value(); }
-
-// Is it a vector of as many elements as the last axis of the other has?
-bool is_vector_of(Expr vector, Expr e) {
-  const TensorType *v = tensor_of(vector), *t = tensor_of(e);
-  return v && t && v->rank() == 1 && t->rank() >= 1 && v->dims[0] == t->dims[t->rank() - 1];
-}
-
 size_t width(Expr e) {
   const DType* d = dtype_of(e);
   return d ? d->bits : 0;
@@ -132,13 +124,6 @@ constexpr Condition kConditions[] = {
        const auto* c = a[0].e->as<Constant>();
        return c && c->value->size() == 1 && c->value->get(0) > 0;
      }},
-    {"one_number", "the constant is one number, and no NaN",
-     [](Of a) {
-       const auto* c = a[0].e->as<Constant>();
-       return c && c->value->size() == 1 && !std::isnan(c->value->get(0));
-     }},
-    {"per_column", "the constant is a vector with one number for each column of the second",
-     [](Of a) { return is_vector_of(a[0].e, a[1].e); }},
     {"per_channel", "the constant has one number for each channel of images in NCHW",
      [](Of a) {
        const TensorType *c = tensor_of(a[0].e), *t = tensor_of(a[1].e);
@@ -174,11 +159,6 @@ constexpr Condition kConditions[] = {
        return axes && axes->size() == 1 &&
               axes->front() + 1 == tensor_of(a[0].e->as<Call>()->args[0])->rank();
      }},
-    {"reduces_one", "one axis is reduced",
-     [](Of a) {
-       const auto axes = reduced_axes(a[0].e);
-       return axes && axes->size() == 1;
-     }},
     {"reverses_axes", "the transposition of a matrix exchanges its axes",
      [](Of a) { return axes_of(a[0].e) == std::vector<int64_t>{1, 0}; }},
     {"same_attribute", "both calls have the same value of this attribute",
@@ -204,14 +184,10 @@ constexpr Condition kConditions[] = {
        return x && x == y;
      }},
     {"same_shape", "both have provably the same shape", [](Of a) { return same_dims(a[0].e, a[1].e); }},
-    {"signed", "the elements are signed integers",
-     [](Of a) { return dtype_of(a[0].e) && dtype_of(a[0].e)->is_signed_int(); }},
     {"unsigned", "the elements are unsigned integers",
      [](Of a) { return dtype_of(a[0].e) && dtype_of(a[0].e)->is_unsigned_int(); }},
     {"wider", "an element of the first has more bits than one of the second",
      [](Of a) { return width(a[0].e) > width(a[1].e); }},
-    {"within", "the slice lies in this part of the concatenation",
-     [](Of a) { return is_within(a[0].e, a[1].e, static_cast<size_t>(a[2].number)); }},
 };
 
 }  // namespace
