@@ -1,11 +1,12 @@
-// simplify: algebraic rules, until none applies (docs/rules.md lists them).
+// simplify: algebraic rules, until none applies (docs/rules.md).
 //
 //   transpose(transpose(%x))     becomes   %x
 //   (%x + 2) * 1 + 3             becomes   %x + 5, of integers
 //   %x[0:8] of concatenate((a, b)), where a has 8 rows, becomes   a
 //
-// Rules are proved for integers and booleans, and give the same bits for floating point, too. With
-// `bounded=1` so are those tried that may round in another way, by a bound that each names.
+// The rules of simplify are proved for integers and booleans, and give the same bits for floating
+// point, too. simplify-floats has besides those that may round in another way, each by a bound that
+// it names: what was written out, as a softmax, becomes one operator.
 //
 // Before: types are known. After: no rule applies. Running out of the budget is `Exhausted`.
 #include "base/cat.h"
@@ -17,33 +18,39 @@
 namespace relay::passes {
 namespace {
 
-Module run(const Module& m, const PassContext& pass) {
+Module run(const Module& m, const PassContext& pass, bool bounded) {
   const std::vector<rules::Rule> all = rules::all_rules();
-  bool out_of_budget = false;
-  const Module out = with_inserted_lets(m, [&](const Module& now, analysis::TrapOrder traps) {
+  const int64_t budget = pass.value("budget");
+  return with_inserted_lets(m, [&](const Module& now, analysis::TrapOrder traps) {
     rules::Report report;
-    const rules::Options options{.bounded = pass.value("bounded") != 0,
-                                 .budget = static_cast<size_t>(pass.value("budget")),
-                                 .traps = traps};
+    const rules::Options options{
+        .bounded = bounded, .budget = static_cast<size_t>(budget), .traps = traps};
     Module simpler = rules::simplify(now, all, options, report);
-    out_of_budget = report.out_of_budget;
+    if (report.out_of_budget) {
+      throw Exhausted(cat("`", bounded ? "simplify-floats" : "simplify", "` applied ", budget,
+                          " rules, and more apply (its parameter `budget`)"));
+    }
     return simpler;
   });
-  if (out_of_budget) {
-    throw Exhausted(cat("`simplify` applied ", pass.value("budget"),
-                        " rules, and more apply; `simplify{budget=N}` raises the limit"));
-  }
-  return out;
 }
+
+constexpr Parameter kBudget = {"budget", int64_t{1} << 24, "how many times a rule may apply", 1 << 10};
 
 }  // namespace
 
 const Pass kSimplify = {
     .name = "simplify",
-    .doc = "apply algebraic rules until none applies",
-    .parameters = {{"bounded", 0, "1: also rules that round in another way, by a bound", 0, 1},
-                   {"budget", 1 << 20, "how many times a rule may apply"}},
-    .run = run,
+    .doc = "apply exact algebraic rules until none applies",
+    .parameters = {kBudget},
+    .run = [](const Module& m, const PassContext& pass) { return run(m, pass, false); },
+};
+
+const Pass kSimplifyFloats = {
+    .name = "simplify-floats",
+    .doc = "apply algebraic rules, also those that round floating point in another way, until none applies",
+    .parameters = {kBudget},
+    .approximates = true,
+    .run = [](const Module& m, const PassContext& pass) { return run(m, pass, true); },
 };
 
 }  // namespace relay::passes

@@ -3,6 +3,9 @@
 // (examples_test.cc). A counter-example is printed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
+
 #include "base/cat.h"
 #include "base/diagnostics.h"
 #include "tests/rules/prover.h"
@@ -17,6 +20,8 @@ bool must_be_proved(const Rule& rule, DType d) {
 
 TEST(Proofs, EveryRule) {
   size_t proved = 0;
+  unsigned most_steps = 0;
+  std::string longest;
   for (const Rule& rule : all_rules()) {
     for (const Example& example : rule.examples) {
       if (!example.broken.empty()) continue;
@@ -27,10 +32,13 @@ TEST(Proofs, EveryRule) {
         const Proof proof = prove(i, *right);
         EXPECT_EQ(proof.kind, Proof::Kind::kProved) << rule.name << ": " << i.text << "\n" << proof.reason;
         proved += proof.kind == Proof::Kind::kProved;
+        if (proof.steps > most_steps) longest = i.text;
+        most_steps = std::max(most_steps, proof.steps);
       }
     }
   }
-  std::printf("%zu instances were proved\n", proved);
+  std::printf("%zu instances were proved; the longest proof took %u steps: %s\n", proved, most_steps,
+              longest.c_str());
 }
 
 // A rule of an integer width is proved at all of them.
