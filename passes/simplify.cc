@@ -23,8 +23,7 @@ Module run(const Module& m, const PassContext& pass, bool bounded) {
   const int64_t budget = pass.value("budget");
   return with_inserted_lets(m, [&](const Module& now, analysis::TrapOrder traps) {
     rules::Report report;
-    const rules::Options options{
-        .bounded = bounded, .budget = static_cast<size_t>(budget), .traps = traps};
+    const rules::Options options{.bounded = bounded, .budget = static_cast<size_t>(budget), .traps = traps};
     Module simpler = rules::simplify(now, all, options, report);
     if (report.out_of_budget) {
       throw Exhausted(cat("`", bounded ? "simplify-floats" : "simplify", "` applied ", budget,

@@ -148,8 +148,8 @@ constexpr Condition kConditions[] = {
          const Dim d = tensor_of(a[1].e->as<Call>()->args[0])->dims[axis];
          if (!d.is_const() || __builtin_mul_overflow(count, d.value(), &count)) return false;
        }
-       return count > 0 && Tensor::scalar(c->value->dtype(), 1 / static_cast<double>(count)).get(0) ==
-                               c->value->get(0);
+       return count > 0 &&
+              Tensor::scalar(c->value->dtype(), 1 / static_cast<double>(count)).get(0) == c->value->get(0);
      }},
     {"plain_dense", "the product says nothing of its units and of its dtype",
      [](Of a) { return a[0].e->as<Call>() && a[0].e->as<Call>()->attrs.empty(); }},

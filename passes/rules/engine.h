@@ -24,9 +24,9 @@
 namespace relay::passes::rules {
 
 struct Options {
-  bool bounded = false;          // rules that are not exact, too
-  bool fold = true;              // calls on constants that a rule makes become constants
-  size_t budget = SIZE_MAX;      // how many times a rule may apply
+  bool bounded = false;      // rules that are not exact, too
+  bool fold = true;          // calls on constants that a rule makes become constants
+  size_t budget = SIZE_MAX;  // how many times a rule may apply
   analysis::TrapOrder traps = analysis::TrapOrder::kFree;
 };
 

@@ -304,7 +304,8 @@ class FileReader {
     const auto root = root_of(*left);
     if (!root) return error("a rule is of calls of one operator, or of a field of a tuple");
     if (!pattern::is_local(*left)) return error("the pattern needs the whole program");
-    Rule rule{name, Class::kProved, 0, pattern::LocalMatcher(*left), {}, {}, std::move(examples), *root, head};
+    Rule rule{name, Class::kProved, 0, pattern::LocalMatcher(*left), {}, {}, std::move(examples), *root,
+              head};
     if (kind == "exact") {
       rule.kind = Class::kExact;
     } else if (kind == "bounded") {

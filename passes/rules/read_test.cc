@@ -55,7 +55,8 @@ TEST(Read, WhatIsWrongIsSaid) {
   expect_error("rule a exact: exp(%x) => reshape(%x, newshape=size(%x))\n", "there is no value `size`");
   expect_error("rule a exact: %x => exp(%x)\n", "a rule is of calls of one operator");
   expect_error("rule a exact: exp(_) | log(_) => %x\n", "a rule is of calls of one operator");
-  expect_error("rule a exact: dominates(exp(_), _, log(_)) => exp(_)\n", "a rule is of calls of one operator");
+  expect_error("rule a exact: dominates(exp(_), _, log(_)) => exp(_)\n",
+               "a rule is of calls of one operator");
   expect_error("rule a exact: exp(%x) => %x and more\n", "expected the end of the rule");
 }
 

@@ -1,7 +1,7 @@
 // The rules of this folder, as they are built into the program.
 #include "base/cat.h"
-#include "passes/rules/rule.h"
 #include "passes/rule_texts.inc"
+#include "passes/rules/rule.h"
 
 namespace relay::passes::rules {
 

@@ -49,8 +49,8 @@ Result attribute(const std::optional<std::vector<Range>>& ranges, Side side) {
   for (const Range& r : *ranges) {
     ints.push_back(r.step);
     const bool whole = !r.count.is_const();  // then it is all of the axis: see ranges_of
-    const Dim last = whole ? Dim((int64_t{1} << 31) - 1)
-                           : Dim(r.begin) + (r.count + Dim(-1)) * Dim(r.step) + Dim(1);
+    const Dim last =
+        whole ? Dim((int64_t{1} << 31) - 1) : Dim(r.begin) + (r.count + Dim(-1)) * Dim(r.step) + Dim(1);
     dims.push_back(side == Side::kBegin ? Dim(r.begin) : r.count == Dim(0) ? Dim(r.begin) : last);
     if (dims.back().is_unknown()) return std::nullopt;
   }
@@ -173,7 +173,8 @@ std::optional<std::vector<size_t>> reduced_axes(Expr e) {
   const AttrValue* axis = call->attrs.find("axis");
   std::vector<size_t> out;
   const auto add = [&](const AttrValue& v) {
-    out.push_back(static_cast<size_t>(v.integer < 0 ? v.integer + static_cast<int64_t>(from->rank()) : v.integer));
+    out.push_back(
+        static_cast<size_t>(v.integer < 0 ? v.integer + static_cast<int64_t>(from->rank()) : v.integer));
   };
   if (!axis || axis->kind == AttrKind::kNone) {
     for (size_t i = 0; i < from->rank(); ++i) out.push_back(i);

@@ -29,8 +29,8 @@ struct Range {
 std::optional<std::vector<Range>> ranges_of(Expr slice);
 // The axes of a transpose, counted from the front.
 std::optional<std::vector<int64_t>> axes_of(Expr transpose);
-// Where the slice begins in this part of a concatenation, along each axis. Nothing if it is not known
-// to lie in it.
+// Where the slice begins in this part of a concatenation, along each axis. Nothing if it is not
+// known to lie in it.
 std::optional<std::vector<Range>> part_of_slice(Expr slice, Expr concatenation, size_t part);
 // Does the split give back what was put together?
 bool cuts_at_parts(Expr split, Expr concatenation);

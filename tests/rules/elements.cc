@@ -136,8 +136,8 @@ z3::expr Elements::at(Expr e, const Index& i) {
 }
 
 z3::expr Elements::call(const Call& c, const op::OpDef& def, const Index& i) {
-  static const char* const kMoves[] = {"transpose", "reshape",  "expand_dims",   "squeeze", "nn.batch_flatten",
-                                       "reverse",   "tile",     "strided_slice", "repeat",  "broadcast_to"};
+  static const char* const kMoves[] = {"transpose", "reshape", "expand_dims",   "squeeze", "nn.batch_flatten",
+                                       "reverse",   "tile",    "strided_slice", "repeat",  "broadcast_to"};
   for (const char* name : kMoves) {
     if (def.name == name) return moved(c, def.name, i);
   }
@@ -161,8 +161,8 @@ z3::expr Elements::at_position(Expr e, const z3::expr& place) {
   const op::OpDef* def = c ? op::callee(*c) : nullptr;
   if (def && def->view) return at_position(c->args[0], place);
   const TensorType& t = type_of(e);
-  if (is_elementwise(def) && std::all_of(c->args.begin(), c->args.end(),
-                                         [&](Expr arg) { return type_of(arg).dims == t.dims; }))
+  if (is_elementwise(def) &&
+      std::all_of(c->args.begin(), c->args.end(), [&](Expr arg) { return type_of(arg).dims == t.dims; }))
     return elementwise(*c, *def, [&](Expr arg) { return at_position(arg, place); });
   // The index that has this place. There is one, as the place is in the tensor.
   Index i;
@@ -235,7 +235,8 @@ z3::expr Elements::part_of_split(const Call& split, uint32_t part, const Index& 
   const size_t axis = *axis_of(&split);
   const auto& parts = *split.type->as<TupleType>();
   Index j = i;
-  for (uint32_t n = 0; n < part; ++n) j[axis] = j[axis] + extent(parts.fields[n]->as<TensorType>()->dims[axis]);
+  for (uint32_t n = 0; n < part; ++n)
+    j[axis] = j[axis] + extent(parts.fields[n]->as<TensorType>()->dims[axis]);
   return at(split.args[0], j);
 }
 

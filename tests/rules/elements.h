@@ -44,8 +44,7 @@ class Elements {
   z3::expr leaf(Expr e, const z3::expr& at);
   z3::expr call(const Call& c, const op::OpDef& def, const Index& i);
   z3::expr moved(const Call& c, const std::string& name, const Index& i);
-  z3::expr elementwise(const Call& c, const op::OpDef& def,
-                       const std::function<z3::expr(Expr arg)>& element);
+  z3::expr elementwise(const Call& c, const op::OpDef& def, const std::function<z3::expr(Expr arg)>& element);
   z3::expr part_of_split(const Call& split, uint32_t part, const Index& i);
   z3::expr joined(const Call& c, const Index& i);
   z3::expr at_position(Expr e, const z3::expr& position);

@@ -33,7 +33,8 @@ double number(std::mt19937_64& random, DType d, Fill fill) {
   const double sign = pick(2) ? 1 : -1;
   if (fill == Fill::kSmall) return static_cast<double>(pick(9)) - 4;
   if (fill == Fill::kSpread || !d.is_float()) {
-    return sign * std::ldexp(1 + static_cast<double>(pick(1 << 20)) / (1 << 20), static_cast<int>(pick(8)) - 4);
+    return sign *
+           std::ldexp(1 + static_cast<double>(pick(1 << 20)) / (1 << 20), static_cast<int>(pick(8)) - 4);
   }
   const double most = d == kFloat16 ? 65504 : d == kFloat64 ? 1.7976931348623157e308 : 3.3e38;
   const double least = d == kFloat16 ? 5.96e-8 : d == kFloat64 ? 4.94e-324 : 1e-40;

@@ -18,8 +18,8 @@ struct Instance {
   Expr left;         // the result of @main, to which the rule applies
 };
 
-// The dtypes that a word of an example stands for: a name, several with `|` between them, or a group
-// ("int", "signed", "unsigned", "float", "any").
+// The dtypes that a word of an example stands for: a name, several with `|` between them, or a
+// group ("int", "signed", "unsigned", "float", "any").
 std::vector<DType> dtypes_of(const std::string& words);
 
 // All instances of an example. What is wrong with its text is a failure of the test.

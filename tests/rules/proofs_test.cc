@@ -14,9 +14,7 @@ namespace relay::passes::rules::testing {
 namespace {
 
 // Is a proof asked for, or is a comparison enough? Only arithmetic of floating point is compared.
-bool must_be_proved(const Rule& rule, DType d) {
-  return rule.kind == Class::kProved || !d.is_float();
-}
+bool must_be_proved(const Rule& rule, DType d) { return rule.kind == Class::kProved || !d.is_float(); }
 
 TEST(Proofs, EveryRule) {
   size_t proved = 0;
@@ -82,7 +80,8 @@ TEST(Proofs, WrongRulesAreRefuted) {
       "rule w exact: add(%x, const as %c) => %x\n  yes int64: (%x: Tensor[(n), T]) { add(%x, 0T) }\n",
       "rule w exact: floor_mod(%x, const as %c) => bitwise_and(%x, subtract(%c, scalar(1, %c)))\n"
       "  yes int16: (%x: Tensor[(n), T]) { floor_mod(%x, 8T) }\n",
-      "rule w exact: mod(%x, const as %c) => bitwise_and(%x, subtract(%c, scalar(1, %c))) when power_of_two(%c)\n"
+      "rule w exact: mod(%x, const as %c) => bitwise_and(%x, subtract(%c, scalar(1, %c))) when "
+      "power_of_two(%c)\n"
       "  yes int16: (%x: Tensor[(n), T]) { mod(%x, 8T) }\n",
       // Square matrices have the right type both ways.
       "rule w proved: transpose(%x) => %x\n  yes float32: (%x: Tensor[(n, n), T]) { transpose(%x) }\n",

@@ -74,9 +74,8 @@ void generalise(const Instance& i, unsigned power, Elements& elements) {
       if (about && fact_of(condition)) facts.push_back(fact_of(condition));
     }
     if (is_power(*i.rule, part->name)) {
-      facts.push_back([power](const z3::expr& x, DType d) {
-        return x == x.ctx().bv_val(uint64_t{1} << power, d.bits);
-      });
+      facts.push_back(
+          [power](const z3::expr& x, DType d) { return x == x.ctx().bv_val(uint64_t{1} << power, d.bits); });
     }
     elements.any_constant(e, std::move(facts));
   }

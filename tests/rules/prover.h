@@ -22,7 +22,7 @@ struct Proof {
   enum class Kind : uint8_t { kProved, kRefuted, kUnknown, kOutside };
   Kind kind = Kind::kUnknown;
   std::string reason;  // a counter-example; what the prover does not know; why the solver gave up
-  unsigned steps = 0;   // of the solver
+  unsigned steps = 0;  // of the solver
 };
 
 // `right` is what `applied` gave without folding.
