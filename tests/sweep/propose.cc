@@ -261,6 +261,8 @@ bool is_data(Type t) {
                               [](Type f) { return f->as<TensorType>() != nullptr; });
 }
 
+}  // namespace
+
 bool is_well_typed(Context& context, const Draft& d) {
   const std::vector<Type> types = types_of(context, d);
   if (!is_small(types)) return false;
@@ -273,8 +275,6 @@ bool is_well_typed(Context& context, const Draft& d) {
     return false;
   }
 }
-
-}  // namespace
 
 int64_t draw_extent(ByteSource& in) {
   static const std::vector<int64_t> kSome{2, 3, 1, 4, 5, 7, 8, 16, 0, 17, 6, 9, 3, 2, 12, 33};

@@ -17,7 +17,10 @@ Draft propose(Context& context, const std::vector<Seed>& seeds, property::ByteSo
 // The types of a draft's arguments.
 std::vector<Type> types_of(Context& context, const Draft& d);
 
-// Changes extents of a draft at random, types unasked: what a run may meet.
+// Does the operator's relation take the draft, and are its tensors small?
+bool is_well_typed(Context& context, const Draft& d);
+
+// An extent that tests are likely to stumble over.
 int64_t draw_extent(property::ByteSource& in);
 
 }  // namespace relay::sweep

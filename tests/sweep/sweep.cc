@@ -19,6 +19,7 @@
 #include "op/operators.h"
 #include "op/registry.h"
 #include "tests/property/shrink.h"
+#include "tests/sweep/gradients.h"
 #include "tests/sweep/known.h"
 #include "tests/sweep/settings.h"
 #include "tools/verify/batches.h"
@@ -33,6 +34,7 @@ constexpr uint64_t kAheadOfTime = 96;              // of them by a C++ compiler,
 constexpr size_t kTraps = 6;                       // of a batch, each compiled by itself
 constexpr size_t kQuestions = 150;                 // of the shrinker
 constexpr int kReports = 3;                        // of an operator
+constexpr uint64_t kGradients = 4, kGradientsNightly = 200, kDrafts = 10;
 
 struct Flags {
   std::string op;
@@ -174,6 +176,48 @@ class OperatorTest : public testing::Test {
   int reports_ = 0;
 };
 
+// Operators whose results are no floats, or hide a change of their arguments by rounding.
+bool has_nothing_to_compare(std::string_view op) {
+  static const std::set<std::string_view> kAll{"iota", "ndarray_size", "shape_of", "random.threefry_generate",
+                                               "random.threefry_split"};
+  return kAll.contains(op);
+}
+
+class GradientTest : public testing::Test {
+ public:
+  GradientTest(const op::OpDef& op, const std::vector<Known>& known) : op_(op), known_(known) {}
+
+  void TestBody() override {
+    const std::vector<Seed> seeds = seeds_of(op_);
+    const uint64_t most = flags.nightly ? kGradientsNightly : kGradients;
+    std::map<std::string, int> skipped;
+    uint64_t calls = 0;
+    int64_t elements = 0;
+    // Many drafts are integers, or too large: some are tried for each that counts.
+    for (uint64_t seed = 0; seed < most * kDrafts && calls < most && !HasFailure(); ++seed) {
+      const Bytes bytes = flags.has_bytes ? flags.bytes : property::bytes_of_seed(seed);
+      const Activity activity("a gradient of", cat(op_.name, ", seed ", seed));
+      const GradientCall found = check_gradient(seeds, bytes);
+      if (!found.skipped.empty()) ++skipped[found.skipped];
+      calls += found.compared > 0;
+      elements += found.compared;
+      if (found.wrong.empty() || explain(known_, op_.name, cat("gradient: ", found.wrong))) continue;
+      ADD_FAILURE() << found.text << ": " << found.wrong << "\nagain: bazel run //tests/sweep -- --operator "
+                    << op_.name << " --bytes " << hex(bytes);
+    }
+    std::printf("  %zu calls, %lld elements compared\n", static_cast<size_t>(calls),
+                static_cast<long long>(elements));
+    for (const auto& [why, n] : skipped) std::printf("    %d skipped: %s\n", n, why.c_str());
+    if (op_.differentiate && !flags.has_bytes && !HasFailure()) {
+      EXPECT_EQ(calls == 0, has_nothing_to_compare(op_.name)) << "differences say nothing of any call";
+    }
+  }
+
+ private:
+  const op::OpDef& op_;
+  const std::vector<Known>& known_;
+};
+
 // The word that was not understood, or an empty text.
 std::string read_flags(std::span<char*> args) {
   for (size_t i = 0; i < args.size(); ++i) {
@@ -216,6 +260,9 @@ int main(int argc, char** argv) {
     for (char& c : name) c = c == '.' ? '_' : c;
     testing::RegisterTest("sweep", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                           [op]() -> testing::Test* { return new OperatorTest(*op, known); });
+    if (!op->differentiate && !op->expand) continue;
+    testing::RegisterTest("gradients", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [op]() -> testing::Test* { return new GradientTest(*op, known); });
   }
   return RUN_ALL_TESTS();
 }
