@@ -43,6 +43,42 @@ Tensor between(const Operand& o, uint64_t seed) {
   return op::testing::random(kFloat64, o.shape, seed, high > low ? low + room : low, high > low ? high - room : low + room);
 }
 
+// A number that JSON has no word for is written as text.
+std::string json_of(double v) { return std::isfinite(v) ? cat(v) : cat('"', v, '"'); }
+
+std::string json_of(const Tensor& t) {
+  if (!t.defined()) return "null";
+  std::string values;
+  for (int64_t i = 0; i < t.size(); ++i) values += cat(i ? "," : "", json_of(t.get(i)));
+  return cat("{\"dtype\":\"", t.dtype().name(), "\",\"shape\":[", join(t.shape(), ",", [](int64_t d) { return cat(d); }),
+             "],\"values\":[", values, "]}");
+}
+
+std::string json_of(const std::vector<Tensor>& all) {
+  return cat("[", join(all, ",", [](const Tensor& t) { return json_of(t); }), "]");
+}
+
+std::string json_of(const AttrValue& v) {
+  switch (v.kind) {
+    case AttrKind::kBool: return v.boolean ? "true" : "false";
+    case AttrKind::kInt: return cat(v.integer);
+    case AttrKind::kFloat: return json_of(v.real);
+    case AttrKind::kString: return cat('"', v.string.text(), '"');
+    case AttrKind::kList: return cat("[", join(v.list, ",", [](const AttrValue& item) { return json_of(item); }), "]");
+    default: return "null";
+  }
+}
+
+std::string json_of(const Draft& d, const std::vector<Value>& args, const Derivative& of) {
+  const auto argument = [](const Value& v) {
+    return v.is_tensor() ? json_of(v.tensor()) : json_of(op::flatten(std::span(&v, 1)));
+  };
+  return cat("{\"op\":\"", d.op->name, "\",\"attrs\":{",
+             join(d.attrs, ",", [](const Attr& a) { return cat('"', a.name.text(), "\":", json_of(a.value)); }),
+             "},\"args\":[", join(args, ",", argument), "],\"results\":", json_of(of.results),
+             ",\"weights\":", json_of(of.weights), ",\"adjoints\":", json_of(of.adjoints), "}");
+}
+
 }  // namespace
 
 GradientCall check_gradient(const std::vector<Seed>& seeds, const property::Bytes& bytes) {
@@ -76,7 +112,9 @@ GradientCall check_gradient(const std::vector<Seed>& seeds, const property::Byte
   }
   try {
     const std::optional<Derivative> d = differentiate(context, *draft.op, args, attrs, out.skipped);
-    if (d) out.wrong = compare_with_differences(context, *draft.op, args, attrs, *d, out.compared);
+    if (!d) return out;
+    out.wrong = compare_with_differences(context, *draft.op, args, attrs, *d, out.compared);
+    out.json = json_of(draft, args, *d);
   } catch (const Trap&) {
     out.skipped = "a trap";
   } catch (const Exhausted&) {

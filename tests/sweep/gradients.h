@@ -14,6 +14,9 @@ struct GradientCall {
   std::string wrong;     // the first difference; empty if there is none
   std::string skipped;   // why nothing was compared: no float, a trap, an operator without a gradient
   int64_t compared = 0;  // elements
+  // For other programs: the operator, attributes, arguments, results, weights and adjoints as JSON.
+  // Empty if there is no gradient.
+  std::string json;
 };
 
 // The call that the bytes stand for, with all floats in float64.

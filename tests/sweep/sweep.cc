@@ -5,11 +5,13 @@
 //   sweep --operator nn.conv2d --count 500     of one operator
 //   sweep --operator nn.conv2d --bytes 1f07ff  the case of these bytes, as a failure prints them
 //   sweep ... --show                           prints the cases, too
+//   sweep --dump FILE                          writes gradients as lines of JSON, for tests/sweep/pytorch
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <charconv>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -37,7 +39,7 @@ constexpr int kReports = 3;                        // of an operator
 constexpr uint64_t kGradients = 4, kGradientsNightly = 200, kDrafts = 10;
 
 struct Flags {
-  std::string op;
+  std::string op, dump;
   uint64_t count = 0;  // 0: as the suite says
   Bytes bytes;
   bool has_bytes = false, nightly = false, show = false;
@@ -200,6 +202,7 @@ class GradientTest : public testing::Test {
       const GradientCall found = check_gradient(seeds, bytes);
       if (!found.skipped.empty()) ++skipped[found.skipped];
       calls += found.compared > 0;
+      if (!flags.dump.empty() && found.compared > 0) std::ofstream(flags.dump, std::ios::app) << found.json << "\n";
       elements += found.compared;
       if (found.wrong.empty() || explain(known_, op_.name, cat("gradient: ", found.wrong))) continue;
       ADD_FAILURE() << found.text << ": " << found.wrong << "\nagain: bazel run //tests/sweep -- --operator "
@@ -231,6 +234,8 @@ std::string read_flags(std::span<char*> args) {
     } else if (const std::string_view value = args[++i]; flag == "--operator") {
       if (!op::find(value)) return std::string(value);
       flags.op = value;
+    } else if (flag == "--dump") {
+      flags.dump = value;
     } else if (flag == "--count") {
       std::from_chars(value.data(), value.data() + value.size(), flags.count);
     } else if (flag == "--bytes") {
@@ -258,7 +263,8 @@ int main(int argc, char** argv) {
     if (!flags.op.empty() && op->name != flags.op) continue;
     std::string name = op->name;
     for (char& c : name) c = c == '.' ? '_' : c;
-    testing::RegisterTest("sweep", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+    if (flags.dump.empty())
+      testing::RegisterTest("sweep", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                           [op]() -> testing::Test* { return new OperatorTest(*op, known); });
     if (!op->differentiate && !op->expand) continue;
     testing::RegisterTest("gradients", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
