@@ -5,6 +5,8 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/failure.h"
+#include "ir/module.h"
 #include "op/apply.h"
 #include "op/testing.h"
 #include "tests/sweep/adjoints.h"
