@@ -5,7 +5,6 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
-#include "base/failure.h"
 #include "ir/module.h"
 #include "op/apply.h"
 #include "op/testing.h"

@@ -18,20 +18,27 @@ std::vector<Known> read_known(const std::string& path) {
   std::vector<Known> out;
   for (std::string line; std::getline(in, line);) {
     if (line.empty() || line[0] == '#') continue;
-    const size_t first = line.find(kBetween), last = line.rfind(kBetween);
-    if (first == std::string::npos || first == last)
-      throw std::runtime_error(cat(path, ": a line is `operator | part | reason`: ", line));
-    const size_t begin = first + kBetween.size();
-    out.push_back({line.substr(0, first), line.substr(begin, last - begin), line.substr(last + kBetween.size())});
-    if (out.back().part.empty() || out.back().reason.empty())
-      throw std::runtime_error(cat(path, ": a line needs a part of the finding and a reason: ", line));
+    std::vector<std::string> parts;
+    for (size_t at = 0; at != std::string::npos;) {
+      const size_t next = line.find(kBetween, at);
+      parts.push_back(line.substr(at, next - at));
+      at = next == std::string::npos ? next : next + kBetween.size();
+    }
+    if (parts.size() != 4 || parts[1].empty() || parts[2].empty() || parts[3].empty())
+      throw std::runtime_error(cat(path, ": a line is `operator | part | program | reason`: ", line));
+    out.push_back({parts[0], parts[1], parts[2], parts[3]});
   }
   return out;
 }
 
-const Known* explain(const std::vector<Known>& all, std::string_view op, std::string_view finding) {
+const Known* explain(const std::vector<Known>& all, std::string_view op, std::string_view finding,
+                     std::string_view program) {
+  const auto has = [](std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+  };
   for (const Known& k : all) {
-    if ((k.op == "*" || k.op == op) && finding.find(k.part) != std::string_view::npos) return &k;
+    if (k.op != "*" && k.op != op) continue;
+    if (has(finding, k.part) && (k.program == "*" || has(program, k.program))) return &k;
   }
   return nullptr;
 }

@@ -106,12 +106,13 @@ class OperatorTest : public testing::Test {
       Case& c = cases.back();
       if (flags.show && c.wrong.empty()) std::printf("%s\n", reproducer(c, "").c_str());
       count(c);
-      if (!c.wrong.empty()) report("check", bytes, c.wrong);
+      if (!c.wrong.empty()) report("check", c, bytes, c.wrong);
     }
     for (const Setting& s : settings(first)) {
       const Activity activity("cases on", cat(s.name(), " of ", op_.name, " from ", first));
       const Stopwatch watch;
-      run_cases(s, cases, kTraps, [&](size_t i, const std::string& wrong) { report(s.name(), all[i], wrong, &s); });
+      run_cases(s, cases, kTraps,
+                [&](size_t i, const std::string& wrong) { report(s.name(), cases[i], all[i], wrong, &s); });
       tally_["ms"] += static_cast<size_t>(watch.seconds() * 1000);
     }
   }
@@ -139,10 +140,14 @@ class OperatorTest : public testing::Test {
     return wrong;
   }
 
-  void report(const std::string& where, const Bytes& bytes, const std::string& wrong,
+  const Known* explained(const std::string& finding, const Case& c) const {
+    return explain(known_, op_.name, finding, c.wrong.empty() ? op::text_of(c.module) : "");
+  }
+
+  void report(const std::string& where, const Case& found_in, const Bytes& bytes, const std::string& wrong,
               const Setting* setting = nullptr) {
     const std::string finding = cat(where, ": ", wrong);
-    if (const Known* k = explain(known_, op_.name, finding)) {
+    if (const Known* k = explained(finding, found_in)) {
       ++tally_[cat("known (", k->part, ")")];
       return;
     }
@@ -159,8 +164,9 @@ class OperatorTest : public testing::Test {
     const Bytes small = property::shrink(
         bytes,
         [&](const Bytes& b) {
-          const std::string found = ask(b, setting);
-          return !found.empty() && !explain(known_, op_.name, cat(where, ": ", found));
+          Case c;
+          const std::string found = ask(b, setting, &c);
+          return !found.empty() && !explained(cat(where, ": ", found), c);
         },
         kQuestions);
     Case c;
@@ -204,7 +210,7 @@ class GradientTest : public testing::Test {
       calls += found.compared > 0;
       if (!flags.dump.empty() && found.compared > 0) std::ofstream(flags.dump, std::ios::app) << found.json << "\n";
       elements += found.compared;
-      if (found.wrong.empty() || explain(known_, op_.name, cat("gradient: ", found.wrong))) continue;
+      if (found.wrong.empty() || explain(known_, op_.name, cat("gradient: ", found.wrong), found.text)) continue;
       ADD_FAILURE() << found.text << ": " << found.wrong << "\nagain: bazel run //tests/sweep -- --operator "
                     << op_.name << " --bytes " << hex(bytes);
     }
