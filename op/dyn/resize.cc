@@ -195,6 +195,12 @@ int64_t length_of(std::span<const Type> args, const Attrs& attrs) {
   return kResize2d.tolerance.length(args.first(1), scratch.attrs(resizing(read_attrs<A>(attrs))));
 }
 
+template <class A>
+void terms_of(const Attrs& attrs, std::span<const Tensor> in, std::span<Tensor> out) {
+  Context scratch;
+  kResize2d.tolerance.terms(scratch.attrs(resizing(read_attrs<A>(attrs))), in.first(1), out);
+}
+
 constexpr std::string_view kNoGradient =
     "the adjoint, which spreads a pixel over its neighbours, is not offered";
 
@@ -207,7 +213,7 @@ const OpDef kDynResize2d = define<DynResize2dAttrs>({
                {"size", "height and width of the result"},
                {"roi", "means nothing: nothing is cropped"}},
     .effects = Effects::kTraps,
-    .tolerance = {.kind = Tolerance::Kind::kReduction, .length = length_of<DynResize2dAttrs>},
+    .tolerance = {.kind = Tolerance::Kind::kReduction, .length = length_of<DynResize2dAttrs>, .terms = terms_of<DynResize2dAttrs>},
     .not_differentiable = std::string(kNoGradient),
     .relate = relate_resize,
     .evaluate = evaluate_resize,
@@ -220,7 +226,7 @@ const OpDef kDynUpsampling = define<DynUpsamplingAttrs>({
     .doc = "Enlarge images by scales that only a run tells.",
     .params = {{"data", "a batch of images"}, {"scale_h", "of the height"}, {"scale_w", "of the width"}},
     .effects = Effects::kTraps,
-    .tolerance = {.kind = Tolerance::Kind::kReduction, .length = length_of<DynUpsamplingAttrs>},
+    .tolerance = {.kind = Tolerance::Kind::kReduction, .length = length_of<DynUpsamplingAttrs>, .terms = terms_of<DynUpsamplingAttrs>},
     .not_differentiable = std::string(kNoGradient),
     .relate = relate_upsampling,
     .evaluate = evaluate_upsampling,

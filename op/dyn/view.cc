@@ -192,15 +192,18 @@ void evaluate_squeeze(const DynSqueezeAttrs&, Args in, Results out) {
   const Shape& x = in[0].shape();
   const auto rank = static_cast<int64_t>(x.size());
   std::vector<bool> gone(x.size(), false);
+  // What is wrong with the axes comes before what is wrong with the extents, as in compiled code.
   for (int64_t axis : elements_of(in[1])) {
     if (axis < -rank || axis >= rank) throw Trap(std::string(kNoSuchAxis));
+  }
+  for (int64_t axis : elements_of(in[1])) {
     const size_t d = from_front(axis, x.size());
     if (gone[d]) throw Trap(std::string(kAxisTwice));
-    if (x[d] != 1) throw Trap(std::string(kNotOne));
     gone[d] = true;
   }
   Shape shape;
   for (size_t d = 0; d < x.size(); ++d) {
+    if (gone[d] && x[d] != 1) throw Trap(std::string(kNotOne));
     if (!gone[d]) shape.push_back(x[d]);
   }
   out[0] = in[0].reshaped(shape);

@@ -34,9 +34,11 @@
 #include "base/cat.h"
 #include "op/domain.h"
 #include "op/layout.h"
+#include "op/nn/fit.h"
 #include "op/nn/window.h"
 #include "op/real.h"
 #include "op/reduce/reduction.h"
+#include "op/requirements.h"
 #include "op/tensor/attributes.h"
 #include "op/tensor/common.h"
 
@@ -147,8 +149,8 @@ Type relate(Relation& r, const ResizeAttrs<count>& a) {
   std::vector<Dim> dims = how.layout.extents(x.dims);
   for (size_t axis = 0; axis < count; ++axis) {
     const Dim to = a.size.size() == 1 ? a.size[0] : a.size[axis];
-    require_extent("size", to);                         // C3
-    r.require(dims[2 + axis] != Dim(0), 0, kNoPixels);  // C5
+    require_some(r, "size", to);                                         // C3
+    require_at_least(r, dims[2 + axis], 1, 0, std::string(kNoPixels));  // C5
     dims[2 + axis] = to;
   }
   const bool crops = how.mode == Mode::kTfCrop;

@@ -18,6 +18,7 @@
 //   C5: no more is cut off than there is, and what is cut is known, if only by a name.
 #include "base/cat.h"
 #include "op/nn/split_axes.h"
+#include "op/requirements.h"
 #include "op/tensor/attributes.h"
 #include "op/tensor/common.h"
 
@@ -94,8 +95,8 @@ Type relate_to_space(Relation& r, const BatchToSpaceAttrs& a) {
               cat("axis ", 1 + axis, ", which is cut, must be known"));  // C5
     const Dim whole = dims[1 + axis] * a.block_shape[axis];
     dims[1 + axis] = whole - before - after;
-    r.require(!dims[1 + axis].is_const() || dims[1 + axis].value() >= 0, kAttributes,
-              cat("crops cut more off than the ", relay::show(whole), " elements of axis ", 1 + axis));  // C5
+    require_at_least(r, dims[1 + axis], 0, kAttributes,
+                     cat("crops cut more off than the ", relay::show(whole), " elements of axis ", 1 + axis));  // C5
   }
   return r.tensor_of(dims, r.tensor(0).dtype);
 }

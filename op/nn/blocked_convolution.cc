@@ -1,6 +1,7 @@
 #include "op/nn/blocked_convolution.h"
 
 #include "kernel/simplify.h"
+#include "op/nn/fit.h"
 
 namespace relay::op {
 
@@ -16,6 +17,8 @@ void require_layouts(Relation& r, const BlockedConvolution& c) {
     r.fail(0, wrong, "wrong-rank");
   if (const std::string wrong = misfit(c.weight, r.tensor(1).dims); !wrong.empty())
     r.fail(1, wrong, "wrong-rank");
+  require_blocks(r, c.data, 0);
+  require_blocks(r, c.weight, 1);
 }
 
 void require_input_blocks(Relation& r, const BlockedConvolution& c, Dim channels, Dim data_channels) {

@@ -26,6 +26,7 @@
 #include "base/cat.h"
 #include "op/domain.h"
 #include "op/nn/convolution.h"
+#include "op/nn/fit.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
@@ -38,12 +39,12 @@ Type relate(Relation& r, const A& a) {
   const Convolution c = read_convolution(a);          // C2, C3
   const DType result = result_dtype(r, a.out_dtype);  // C5
   const std::vector<Dim> x = c.data.extents(r.tensor(0).dims);
-  const Dim within = per_group(x[1], c.groups, 0, "input channels");           // C4
+  const Dim within = whole_groups(r, x[1], c.groups, 0, "input channels");           // C4
   const std::vector<Dim> w = relate_weight(r, a, c, {a.channels, within});     // C6
-  per_group(w[0], c.groups, r.known(1) ? 1 : kAttributes, "output channels");  // C4
+  whole_groups(r, w[0], c.groups, r.known(1) ? 1 : kAttributes, "output channels");  // C4
   std::vector<Dim> y{x[0], w[0]};
   for (size_t axis = 0; axis < c.axes(); ++axis)
-    y.push_back(c.window.count(axis, x[2 + axis], w[2 + axis]));  // C7
+    y.push_back(fitting_windows(r, c.window, axis, x[2 + axis], w[2 + axis]));  // C7
   return r.tensor_of(c.data.shape(y), result);
 }
 

@@ -14,6 +14,7 @@
 // is in group g = o // (O / groups), which sees I = c / groups channels.
 #include "base/cat.h"
 #include "op/nn/convolution.h"
+#include "op/nn/fit.h"
 #include "op/nn/split_axes.h"
 #include "op/tensor/common.h"
 
@@ -35,12 +36,12 @@ Type relate(Relation& r, const ConvolutionAttrs& a) {
   for (const int arg : {0, 1})
     r.require(!any_unknown(r.tensor(arg).dims), arg, "the extents must be known");  // C4
   const std::vector<Dim> dy = c.data.extents(r.tensor(0).dims), x = c.data.extents(r.tensor(1).dims);
-  const Dim within = per_group(x[1], c.groups, 1, "input channels");                           // C3
-  per_group(dy[1], c.groups, 0, "output channels");                                            // C3
+  const Dim within = whole_groups(r, x[1], c.groups, 1, "input channels");                           // C3
+  whole_groups(r, dy[1], c.groups, 0, "output channels");                                            // C3
   r.same(dy[0], x[0], 0, "the batch", 1);                                                      // C5
   const Dim channels = a.channels ? r.same(dy[1], *a.channels, 0, "output channels") : dy[1];  // C5
   for (size_t axis = 0; axis < 2; ++axis) {
-    r.same(dy[2 + axis], c.window.count(axis, x[2 + axis], size[axis]), 0,
+    r.same(dy[2 + axis], fitting_windows(r, c.window, axis, x[2 + axis], size[axis]), 0,
            cat("the ", name_of_axis(axis, 2), " of the result"), 1);  // C5
   }
   return r.tensor_of(c.weight.shape(std::vector<Dim>{channels, within, size[0], size[1]}), result);

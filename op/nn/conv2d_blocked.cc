@@ -28,6 +28,7 @@
 #include "op/domain.h"
 #include "op/nn/blocked_convolution.h"
 #include "op/nn/convolution.h"
+#include "op/nn/fit.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
@@ -70,7 +71,7 @@ Type relate(Relation& r, const BlockedAttrs& a) {
     r.same(w[2], size[0], 1, "extent H of the weight");  // C6
     r.same(w[3], size[1], 1, "extent W of the weight");
   }
-  const Dim height = c.window.count(0, x[2], w[2]), width = c.window.count(1, x[3], w[3]);  // C7
+  const Dim height = fitting_windows(r, c.window, 0, x[2], w[2]), width = fitting_windows(r, c.window, 1, x[3], w[3]);  // C7
   return r.tensor_of(c.out.shape(std::vector<Dim>{x[0], channels, height, width}), result);
 }
 
@@ -131,6 +132,8 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const BlockedAttrs& a, con
   extents.push_back(window[3].expr(k.pool()));
 
   const DType sum = sum_dtype(x.dtype(), l.dtype());
+  // Blocks of the result may hold more channels than those of the weight: these are 0.
+  const bool fills = prove_equal(c.out.extents(l.out_types[0]->dims)[1], window[0]) != kernel::Proof::kProved;
   const auto product = [&](kernel::Indices i, kernel::Indices r) {
     std::vector<kernel::Expr> variables(i.begin(), i.end()), ranges = l.shape();
     variables.insert(variables.end(), r.begin(), r.end());
@@ -140,9 +143,10 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const BlockedAttrs& a, con
     const kernel::Expr channel = depthwise ? k.index(0) : loops.channel(r);
     const kernel::Expr row = at[2] * c.window.stride[0] + u * c.window.dilation[0];
     const kernel::Expr column = at[3] * c.window.stride[1] + v * c.window.dilation[1];
-    return cast(sum,
-                x.at(place(c.data, {at[0], depthwise ? at[1] : channel, row, column}, variables, ranges))) *
-           cast(sum, w.at(place(c.weight, {at[1], channel, u, v}, variables, ranges)));
+    const kernel::Expr one =
+        cast(sum, x.at(place(c.data, {at[0], depthwise ? at[1] : channel, row, column}, variables, ranges))) *
+        cast(sum, w.at(place(c.weight, {at[1], channel, u, v}, variables, ranges)));
+    return fills ? select(less(at[1], window[0].expr(k.pool())), one, k.constant(sum, 0)) : one;
   };
   const kernel::Tensor y = k.reduce("conv2d", sum, l.shape(), extents, k.sum(sum), product);
   if (sum == l.dtype()) return {y};

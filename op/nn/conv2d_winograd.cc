@@ -28,6 +28,7 @@
 #include "op/domain.h"
 #include "op/nn/blocked_convolution.h"
 #include "op/nn/convolution.h"
+#include "op/nn/fit.h"
 #include "op/nn/winograd.h"
 #include "op/tensor/common.h"
 
@@ -184,8 +185,8 @@ Type relate(Relation& r, const WinogradAttrs& a) {
   require_input_blocks(r, c, w[1], x[1]);                        // C5
   const Dim channels = output_channels(r, c, w[0], a.channels);  // C6
   const Dim taps = w[2] - a.tile_size + 1;
-  return r.tensor_of(c.out.shape(std::vector<Dim>{x[0], channels, c.window.count(0, x[2], taps),
-                                                  c.window.count(1, x[3], taps)}),
+  return r.tensor_of(c.out.shape(std::vector<Dim>{x[0], channels, fitting_windows(r, c.window, 0, x[2], taps),
+                                                  fitting_windows(r, c.window, 1, x[3], taps)}),
                      r.tensor(0).dtype);  // C7
 }
 

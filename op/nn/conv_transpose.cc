@@ -30,6 +30,8 @@
 #include "base/cat.h"
 #include "op/domain.h"
 #include "op/nn/convolution.h"
+#include "op/nn/fit.h"
+#include "op/requirements.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
@@ -60,14 +62,16 @@ Type relate(Relation& r, const A& a) {
   const DType result = result_dtype(r, a.out_dtype);                   // C5
   const std::vector<int64_t> more = read_output_padding(a, c.window);  // C7
   const std::vector<Dim> x = c.data.extents(r.tensor(0).dims);
-  per_group(x[1], c.groups, 0, "input channels");  // C4
+  whole_groups(r, x[1], c.groups, 0, "input channels");  // C4
   std::optional<Dim> within;
-  if (a.channels) within = per_group(*a.channels, c.groups, kAttributes, "output channels");  // C4
+  if (a.channels) within = whole_groups(r, *a.channels, c.groups, kAttributes, "output channels");  // C4
   const std::vector<Dim> w = relate_weight(r, a, c, {within, x[1]});                          // C6
   std::vector<Dim> y{x[0], w[0] * c.groups};
   for (size_t axis = 0; axis < c.axes(); ++axis) {
     y.push_back((x[2 + axis] - 1) * c.window.stride[axis] + c.window.covers(axis, w[2 + axis]) + more[axis] -
                 (c.window.before[axis] + c.window.after[axis]));
+    require_at_least(r, y.back(), 0, kAttributes,
+                     cat("the padding is more than there is along the ", name_of_axis(axis, c.axes())));
   }
   return r.tensor_of(c.data.shape(y), result);
 }

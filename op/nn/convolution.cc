@@ -4,6 +4,7 @@
 
 #include "base/cat.h"
 #include "op/domain.h"
+#include "op/nn/fit.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
@@ -74,7 +75,7 @@ std::vector<Dim> relate_weight(Relation& r, const ConvolutionAttrs& a, const Con
     if (size) agree(2 + axis, (*size)[axis], cat("extent ", a.spatial[axis], " of the weight"));
   }
   for (size_t axis = 0; axis < c.axes(); ++axis)
-    require_extent(cat("the window's ", name_of_axis(axis, c.axes())), dims[2 + axis], arg);
+    require_some(r, cat("the window's ", name_of_axis(axis, c.axes())), dims[2 + axis], arg);
   return dims;
 }
 

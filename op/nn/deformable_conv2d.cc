@@ -26,6 +26,7 @@
 
 #include "base/cat.h"
 #include "op/nn/convolution.h"
+#include "op/nn/fit.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
@@ -48,14 +49,14 @@ Type relate(Relation& r, const DeformableAttrs& a) {
   const Convolution c = read_convolution(a);          // C2, C3
   const DType result = result_dtype(r, a.out_dtype);  // C4
   const std::vector<Dim> x = c.data.extents(r.tensor(0).dims);
-  const Dim within = per_group(x[1], c.groups, 0, "input channels");           // C3
+  const Dim within = whole_groups(r, x[1], c.groups, 0, "input channels");           // C3
   const std::vector<Dim> w = relate_weight(r, a, c, {a.channels, within}, 2);  // C5
-  per_group(w[0], c.groups, r.known(2) ? 2 : kAttributes, "output channels");  // C3
+  whole_groups(r, w[0], c.groups, r.known(2) ? 2 : kAttributes, "output channels");  // C3
   r.require(a.deformable_groups >= 1, kAttributes,
             cat("deformable_groups must be positive, not ", a.deformable_groups));  // C6
-  per_group(x[1], a.deformable_groups, 0, "input channels");                        // C6
+  whole_groups(r, x[1], a.deformable_groups, 0, "input channels");                        // C6
   std::vector<Dim> y{x[0], w[0]};
-  for (size_t axis = 0; axis < 2; ++axis) y.push_back(c.window.count(axis, x[2 + axis], w[2 + axis]));  // C3
+  for (size_t axis = 0; axis < 2; ++axis) y.push_back(fitting_windows(r, c.window, axis, x[2 + axis], w[2 + axis]));  // C3
   r.require_rank(1, 4);                                                                                 // C7
   r.require_same_dtype(1, 0);                                                                           // C7
   const std::vector<Dim> offset = c.data.extents(r.tensor(1).dims);
@@ -169,9 +170,10 @@ kernel::Tensor samples(kernel::Builder& k, const DeformableAttrs& a, const Convo
   const kernel::Tensor &data = l.in[0], &offset = l.in[1];
   const std::vector<kernel::Expr> shape = c.data.extents(data.shape()), out = c.data.extents(l.shape());
   const std::vector<kernel::Expr> size = c.weight.extents(l.in[2].shape());
-  const DType wide = sum_dtype(data.dtype(), data.dtype());
+  // Places are numbers of the data's dtype. Values and their sums are as wide as the result.
+  const DType wide = sum_dtype(data.dtype(), data.dtype()), sum = sum_dtype(data.dtype(), l.dtype());
   return k.compute(
-      "samples", wide, {shape[0], shape[1], size[2], size[3], out[2], out[3]}, [&](kernel::Indices i) {
+      "samples", sum, {shape[0], shape[1], size[2], size[3], out[2], out[3]}, [&](kernel::Indices i) {
         const kernel::Expr group = floor_div(i[1], floor_div(shape[1], a.deformable_groups));
         const auto around = [&](size_t axis) {
           const kernel::Expr tap =
@@ -183,16 +185,17 @@ kernel::Tensor samples(kernel::Builder& k, const DeformableAttrs& a, const Convo
           return neighbours(k, cast(wide, base) + cast(wide, moved), shape[2 + axis], a.zero_border);
         };
         const Neighbours rows = around(0), columns = around(1);
-        const kernel::Expr zero = k.constant(wide, 0), one = k.constant(wide, 1);
+        const kernel::Expr zero = k.constant(sum, 0), one = k.constant(wide, 1);
         const auto pixel = [&](size_t y, size_t x) {
           const std::vector<kernel::Expr> at{i[0], i[1], rows.index[y], columns.index[x]};
-          return select(logical_and(rows.real[y], columns.real[x]), cast(wide, data.at(c.data.index(at))),
+          return select(logical_and(rows.real[y], columns.real[x]), cast(sum, data.at(c.data.index(at))),
                         zero);
         };
         const auto row = [&](size_t y) {
-          return pixel(y, 0) * (one - columns.part) + pixel(y, 1) * columns.part;
+          return pixel(y, 0) * cast(sum, one - columns.part) + pixel(y, 1) * cast(sum, columns.part);
         };
-        const kernel::Expr value = row(0) * (one - rows.part) + row(1) * rows.part;
+        const kernel::Expr value =
+            row(0) * cast(sum, one - rows.part) + row(1) * cast(sum, rows.part);
         return select(logical_and(rows.inside, columns.inside), value, zero);
       });
 }

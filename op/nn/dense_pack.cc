@@ -16,6 +16,7 @@
 #include "op/layout.h"
 #include "op/nn/convolution.h"
 #include "op/nn/matmul.h"
+#include "op/requirements.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
@@ -46,12 +47,10 @@ Type relate(Relation& r, const DensePackAttrs& a) {
   Dim units = held;
   if (a.units) {
     units = *a.units;
-    if (units.is_const() && count.is_const()) {
-      if (units.value() > held.value() || units.value() <= held.value() - c.value()) {
-        r.fail(1, cat(units.value(), " outputs do not fill ", count.value(), " panels of ", c.value()),
-               "dims-differ");  // C6
-      }
-    }
+    const std::string reason =
+        cat(relay::show(units), " outputs do not fill ", relay::show(count), " panels of ", relay::show(c));
+    if (units.is_const() && count.is_const() && !(ceil_div(units, c) == count)) r.fail(1, reason, "dims-differ");
+    require_extent_is(r, ceil_div(units, c), count, 1, reason);  // C6
   }
   std::vector<Dim> out = dims_of(x);
   out.back() = units;

@@ -30,7 +30,7 @@ Type relate(Relation& r, const A& a) {
   r.require_rank(0, 2 + a.spatial.size());  // C1
   require(r, 0, Domain::kFloat);            // C1
   const TensorType& x = r.tensor(0);
-  r.assign(1, r.tensor_of(pooled(read_pool(a), x), x.dtype));  // C2, C3
+  r.assign(1, r.tensor_of(pooled(r, read_pool(a), x), x.dtype));  // C2, C3
   return &x;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "op/nn/fit.h"
 
 namespace relay::op {
 
@@ -76,10 +77,10 @@ Pool read_pool(const AvgPoolAttrs& a) {
   return p;
 }
 
-std::vector<Dim> pooled(const Pool& p, const TensorType& x) {
+std::vector<Dim> pooled(Relation& r, const Pool& p, const TensorType& x) {
   std::vector<Dim> dims = p.layout.extents(x.dims);
   for (size_t axis = 0; axis < p.axes(); ++axis)
-    dims[2 + axis] = p.window.count(axis, dims[2 + axis], p.size[axis], p.ceil);
+    dims[2 + axis] = fitting_windows(r, p.window, axis, dims[2 + axis], p.size[axis], p.ceil);
   return p.layout.shape(dims);
 }
 

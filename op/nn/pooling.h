@@ -87,7 +87,7 @@ Pool read_pool(const MaxPoolAttrs& a);
 Pool read_pool(const AvgPoolAttrs& a);
 
 // The shape of the result.
-std::vector<Dim> pooled(const Pool& p, const TensorType& x);
+std::vector<Dim> pooled(Relation& r, const Pool& p, const TensorType& x);
 // For calls that the compiler writes.
 std::vector<AttrArg> pool_attrs(const MaxPoolAttrs& a);
 std::vector<AttrArg> pool_attrs(const AvgPoolAttrs& a);

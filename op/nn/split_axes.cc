@@ -2,6 +2,7 @@
 
 #include "base/cat.h"
 #include "op/apply.h"
+#include "op/requirements.h"
 
 namespace relay::op {
 namespace {
@@ -30,8 +31,7 @@ Expr with_extent(Builder& b, Expr x, size_t axis, Dim extent) {
 }
 
 Dim divided(Relation& r, Dim extent, int64_t by, int arg, std::string_view what) {
-  if (extent.is_const() && extent.value() % by != 0)
-    r.fail(arg, cat(what, ", ", relay::show(extent), ", cannot be divided by ", by));
+  require_multiple(r, extent, by, arg, cat(what, ", ", relay::show(extent), ", cannot be divided by ", by));
   return by == 1 ? extent : floor_div(extent, by);
 }
 

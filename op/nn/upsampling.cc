@@ -20,6 +20,7 @@
 #include "base/cat.h"
 #include "op/nn/split_axes.h"
 #include "op/nn/window.h"
+#include "op/requirements.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
@@ -118,7 +119,7 @@ Type relate_volume(Relation& r, const Upsampling3dAttrs& a) {
   std::vector<Dim> dims = layout.extents(x.dims);
   const double scales[] = {a.scale_d, a.scale_h, a.scale_w};
   for (size_t axis = 0; axis < 3; ++axis) {
-    r.require(dims[2 + axis] != Dim(0), 0, "a volume without elements cannot be resized");  // C5
+    require_at_least(r, dims[2 + axis], 1, 0, "a volume without elements cannot be resized");  // C5
     r.require(!dims[2 + axis].is_unknown(), 0,
               cat("the ", name_of_axis(axis, 3), " of the data must be known"));  // C3
     dims[2 + axis] = scaled(dims[2 + axis], scales[axis]);                        // C3

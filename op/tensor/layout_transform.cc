@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "op/layout.h"
+#include "op/nn/fit.h"
 #include "op/ops.h"
 #include "op/tensor/common.h"
 
@@ -39,6 +40,7 @@ Type relate(Relation& r, const LayoutTransformAttrs& a) {
   const TensorType& x = r.tensor(0);
   const Layouts l = read_layouts(a);                                                       // C1
   if (const std::string wrong = misfit(l.from, x.dims); !wrong.empty()) r.fail(0, wrong);  // C2
+  require_blocks(r, l.from, 0);                                                            // C2
   return r.tensor_of(l.to.shape(l.from.extents(x.dims)), x.dtype);
 }
 

@@ -138,7 +138,7 @@ void evaluate_gather_nd(const GatherNdAttrs& a, Args in, Results out) {
 std::vector<kernel::Tensor> lower_gather_nd(kernel::Builder& k, const GatherNdAttrs& a, const Lowering& c) {
   const kernel::Tensor x = c.in[0], j = c.in[1];
   const size_t picked = j.rank() - 1, batch = static_cast<size_t>(a.batch_dims);
-  const auto length = static_cast<size_t>(c.arg_types[1]->dims[0].value());
+  const auto length = static_cast<size_t>(a.index_rank.value_or(c.arg_types[1]->dims[0].value()));
   return {k.compute("gather_nd", c.dtype(), c.shape(), [&](kernel::Indices i) {
     std::vector<kernel::Expr> from = copy_of(i.first(batch));
     for (size_t m = 0; m < length; ++m) {

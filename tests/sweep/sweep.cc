@@ -1,0 +1,280 @@
+// Random calls of every operator, compiled, against the interpreter.
+//
+//   sweep                                      every operator, as many cases as the ordinary suite looks at
+//   sweep --nightly                            many more, and ahead-of-time code
+//   sweep --operator nn.conv2d --count 500     of one operator
+//   sweep --operator nn.conv2d --bytes 1f07ff  the case of these bytes, as a failure prints them
+//   sweep ... --show                           prints the cases, too
+//   sweep --dump FILE                          writes gradients as lines of JSON, for tests/sweep/pytorch
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "base/cat.h"
+#include "base/check.h"
+#include "base/stopwatch.h"
+#include "op/operators.h"
+#include "op/registry.h"
+#include "tests/property/shrink.h"
+#include "tests/sweep/gradients.h"
+#include "tests/sweep/known.h"
+#include "tests/sweep/settings.h"
+#include "tools/verify/batches.h"
+
+namespace relay::sweep {
+namespace {
+
+using property::Bytes;
+
+constexpr uint64_t kCases = 50, kNightly = 10000;  // of an operator
+constexpr uint64_t kAheadOfTime = 96;              // of them by a C++ compiler, which is slow
+constexpr size_t kTraps = 6;                       // of a batch, each compiled by itself
+constexpr size_t kQuestions = 150;                 // of the shrinker
+constexpr int kReports = 3;                        // of an operator
+constexpr uint64_t kGradients = 4, kGradientsNightly = 200, kDrafts = 10;
+
+struct Flags {
+  std::string op, dump;
+  uint64_t count = 0;  // 0: as the suite says
+  Bytes bytes;
+  bool has_bytes = false, nightly = false, show = false;
+};
+Flags flags;
+
+std::vector<Setting> settings(uint64_t first) {
+  std::vector<Setting> out{{"jit", 2}, {"jit", 0}, {"graph", 2}};
+  if (flags.nightly && first < kAheadOfTime) {
+    out.push_back({"aot-cpp", 0});
+    out.push_back({"aot-cpp", 2});
+  }
+  return out;
+}
+
+std::string hex(const Bytes& bytes) {
+  std::string out;
+  for (uint8_t b : bytes) out += fmt::format("{:02x}", b);
+  return out.empty() ? "\"\"" : out;
+}
+
+Bytes bytes_of_hex(std::string_view text) {
+  Bytes out;
+  for (size_t i = 0; i + 2 <= text.size(); i += 2) {
+    uint8_t b = 0;
+    std::from_chars(text.data() + i, text.data() + i + 2, b, 16);
+    out.push_back(b);
+  }
+  return out;
+}
+
+class OperatorTest : public testing::Test {
+ public:
+  OperatorTest(const op::OpDef& op, const std::vector<Known>& known) : op_(op), known_(known) {}
+
+  void TestBody() override {
+    seeds_ = seeds_of(op_);
+    ASSERT_FALSE(seeds_.empty()) << "no well-typed call of `" << op_.name
+                                 << "` is known: its exec test has none that runs";
+    if (flags.has_bytes) {
+      some({flags.bytes}, 0);
+    } else {
+      const uint64_t count = flags.count ? flags.count : flags.nightly ? kNightly : kCases;
+      for (uint64_t first = 0; first < count && reports_ < kReports; first += tools::kMostInBatch) {
+        std::vector<Bytes> all;
+        for (uint64_t i = first; i < std::min(count, first + tools::kMostInBatch); ++i)
+          all.push_back(property::bytes_of_seed(i));
+        some(all, first);
+      }
+    }
+    std::printf("  %zu calls of %zu seeds:", tally_["cases"], seeds_.size());
+    for (const auto& [what, n] : tally_) std::printf(" %zu %s", n, what.c_str());
+    std::printf("\n");
+    EXPECT_GT(tally_["values"] + (flags.has_bytes ? 1 : 0), 0u) << "no call gives a value";
+  }
+
+ private:
+  void some(const std::vector<Bytes>& all, uint64_t first) {
+    const Module empty;
+    std::vector<Case> cases;
+    for (const Bytes& bytes : all) {
+      const Activity activity("a case of", command(bytes));
+      cases.push_back(make_case(empty, seeds_, bytes, cases.size()));
+      Case& c = cases.back();
+      if (flags.show && c.wrong.empty()) std::printf("%s\n", reproducer(c, "").c_str());
+      count(c);
+      if (!c.wrong.empty()) report("check", c, bytes, c.wrong);
+    }
+    for (const Setting& s : settings(first)) {
+      const Activity activity("cases on", cat(s.name(), " of ", op_.name, " from ", first));
+      const Stopwatch watch;
+      run_cases(s, cases, kTraps,
+                [&](size_t i, const std::string& wrong) { report(s.name(), cases[i], all[i], wrong, &s); });
+      tally_["ms"] += static_cast<size_t>(watch.seconds() * 1000);
+    }
+  }
+
+  void count(const Case& c) {
+    ++tally_["cases"];
+    tally_["symbolic"] += c.is_symbolic;
+    if (!c.wrong.empty()) return;
+    using Kind = driver::Outcome::Kind;
+    ++tally_[c.want.kind == Kind::kValue ? "values" : c.want.kind == Kind::kTrap ? "traps" : "limits"];
+  }
+
+  std::string command(const Bytes& bytes) const {
+    return cat("bazel run //tests/sweep -- --operator ", op_.name, " --bytes ", hex(bytes));
+  }
+
+  // What is wrong with the case on a setting, alone; empty if nothing is.
+  std::string ask(const Bytes& bytes, const Setting* setting, Case* kept = nullptr) const {
+    const Module empty;
+    Case c = make_case(empty, seeds_, bytes, 0);
+    std::string wrong = setting ? "" : c.wrong;
+    if (setting && c.wrong.empty())
+      run_cases(*setting, {&c, 1}, 1, [&](size_t, const std::string& found) { wrong = found; });
+    if (kept) *kept = std::move(c);
+    return wrong;
+  }
+
+  const Known* explained(const std::string& finding, const Case& c) const {
+    return explain(known_, op_.name, finding, c.wrong.empty() ? op::text_of(c.module) : "");
+  }
+
+  void report(const std::string& where, const Case& found_in, const Bytes& bytes, const std::string& wrong,
+              const Setting* setting = nullptr) {
+    const std::string finding = cat(where, ": ", wrong);
+    if (const Known* k = explained(finding, found_in)) {
+      ++tally_[cat("known (", k->part, ")")];
+      return;
+    }
+    if (reports_ == kReports) return;
+    // One of a kind: what differs in numbers alone is the same finding.
+    std::string kind;
+    for (char c : finding) kind += c >= '0' && c <= '9' ? '#' : c;
+    if (!kinds_.insert(kind.substr(0, 60)).second) return;
+    ++reports_;
+    if (ask(bytes, setting).empty()) {
+      ADD_FAILURE() << op_.name << ": " << finding << "\nbut not alone: " << command(bytes);
+      return;
+    }
+    const Bytes small = property::shrink(
+        bytes,
+        [&](const Bytes& b) {
+          Case c;
+          const std::string found = ask(b, setting, &c);
+          return !found.empty() && !explained(cat(where, ": ", found), c);
+        },
+        kQuestions);
+    Case c;
+    const std::string found = ask(small, setting, &c);
+    ADD_FAILURE() << op_.name << " on " << where << ": " << found << "\n"
+                  << (c.wrong.empty() ? reproducer(c, cat("Found by tests/sweep on ", where, ".")) : "")
+                  << "again: " << command(small);
+  }
+
+  const op::OpDef& op_;
+  const std::vector<Known>& known_;
+  std::vector<Seed> seeds_;
+  std::map<std::string, size_t> tally_;
+  std::set<std::string> kinds_;
+  int reports_ = 0;
+};
+
+// Operators whose results are no floats, or hide a change of their arguments by rounding.
+bool has_nothing_to_compare(std::string_view op) {
+  static const std::set<std::string_view> kAll{"iota", "ndarray_size", "shape_of", "random.threefry_generate",
+                                               "random.threefry_split"};
+  return kAll.contains(op);
+}
+
+class GradientTest : public testing::Test {
+ public:
+  GradientTest(const op::OpDef& op, const std::vector<Known>& known) : op_(op), known_(known) {}
+
+  void TestBody() override {
+    const std::vector<Seed> seeds = seeds_of(op_);
+    const uint64_t most = flags.nightly ? kGradientsNightly : kGradients;
+    std::map<std::string, int> skipped;
+    uint64_t calls = 0;
+    int64_t elements = 0;
+    // Many drafts are integers, or too large: some are tried for each that counts.
+    for (uint64_t seed = 0; seed < most * kDrafts && calls < most && !HasFailure(); ++seed) {
+      const Bytes bytes = flags.has_bytes ? flags.bytes : property::bytes_of_seed(seed);
+      const Activity activity("a gradient of", cat(op_.name, ", seed ", seed));
+      const GradientCall found = check_gradient(seeds, bytes);
+      if (!found.skipped.empty()) ++skipped[found.skipped];
+      calls += found.compared > 0;
+      if (!flags.dump.empty() && found.compared > 0) std::ofstream(flags.dump, std::ios::app) << found.json << "\n";
+      elements += found.compared;
+      if (found.wrong.empty() || explain(known_, op_.name, cat("gradient: ", found.wrong), found.text)) continue;
+      ADD_FAILURE() << found.text << ": " << found.wrong << "\nagain: bazel run //tests/sweep -- --operator "
+                    << op_.name << " --bytes " << hex(bytes);
+    }
+    std::printf("  %zu calls, %lld elements compared\n", static_cast<size_t>(calls),
+                static_cast<long long>(elements));
+    for (const auto& [why, n] : skipped) std::printf("    %d skipped: %s\n", n, why.c_str());
+    if (op_.differentiate && !flags.has_bytes && !HasFailure()) {
+      EXPECT_EQ(calls == 0, has_nothing_to_compare(op_.name)) << "differences say nothing of any call";
+    }
+  }
+
+ private:
+  const op::OpDef& op_;
+  const std::vector<Known>& known_;
+};
+
+// The word that was not understood, or an empty text.
+std::string read_flags(std::span<char*> args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string_view flag = args[i];
+    if (flag == "--nightly") {
+      flags.nightly = true;
+    } else if (flag == "--show") {
+      flags.show = true;
+    } else if (i + 1 == args.size()) {
+      return std::string(flag);
+    } else if (const std::string_view value = args[++i]; flag == "--operator") {
+      if (!op::find(value)) return std::string(value);
+      flags.op = value;
+    } else if (flag == "--dump") {
+      flags.dump = value;
+    } else if (flag == "--count") {
+      std::from_chars(value.data(), value.data() + value.size(), flags.count);
+    } else if (flag == "--bytes") {
+      flags.bytes = bytes_of_hex(value);
+      flags.has_bytes = true;
+    } else {
+      return std::string(flag);
+    }
+  }
+  return flags.has_bytes && flags.op.empty() ? "--bytes without --operator" : "";
+}
+
+}  // namespace
+}  // namespace relay::sweep
+
+int main(int argc, char** argv) {
+  using namespace relay::sweep;
+  testing::InitGoogleTest(&argc, argv);
+  if (const std::string wrong = read_flags({argv + 1, static_cast<size_t>(argc - 1)}); !wrong.empty()) {
+    std::fprintf(stderr, "sweep: what is %s? The head of tests/sweep/sweep.cc has the options\n", wrong.c_str());
+    return 2;
+  }
+  static const std::vector<Known> known = read_known("tests/sweep/known.txt");
+  for (const relay::op::OpDef* op : relay::op::all_ops()) {
+    if (!flags.op.empty() && op->name != flags.op) continue;
+    std::string name = op->name;
+    for (char& c : name) c = c == '.' ? '_' : c;
+    if (flags.dump.empty())
+      testing::RegisterTest("sweep", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [op]() -> testing::Test* { return new OperatorTest(*op, known); });
+    if (!op->differentiate && !op->expand) continue;
+    testing::RegisterTest("gradients", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [op]() -> testing::Test* { return new GradientTest(*op, known); });
+  }
+  return RUN_ALL_TESTS();
+}
