@@ -92,6 +92,30 @@ TEST_F(Driver, VerifyComparesEnginesWithTheInterpreter) {
   for (const VerifyRow& row : rows) EXPECT_TRUE(row.ok) << row.label() << ": " << row.trouble();
 }
 
+// One branch is wrong for two elements. Whether that matters is known when the model runs.
+TEST_F(Driver, ExtentsStayOpenWhereAWayIsWrongForThem) {
+  const std::string text =
+      "def @main(%x: Tensor[(n), float32], %c: bool) {\n"
+      "  if (%c) { sum(add(%x, ones(shape=[3], dtype=\"float32\"))) } else { sum(%x) }\n}\n";
+  const Result<Model> open = load(written("ways.relay", text), {.function = "main"}, diagnostics_);
+  ASSERT_TRUE(open.ok());
+  const auto args = [&](bool c) {
+    return std::vector<Value>{vector({1, 2}), Value(Tensor::scalar_int(kBool, c ? 1 : 0))};
+  };
+  const Result<Model> same = specialise(*open, args(false), diagnostics_);
+  ASSERT_TRUE(same.ok());
+  EXPECT_EQ(show(same->entry().params[0]->type), "Tensor[(n), float32]");
+  EXPECT_EQ(diagnostics_.errors(), 0u);
+  ASSERT_EQ(diagnostics_.all().size(), 1u);
+  EXPECT_EQ(diagnostics_.last().severity(), Severity::kWarning);
+  for (const std::string_view engine : {"interp", "jit"}) {
+    const Result<Executable> program = prepare(*same, engine, {}, diagnostics_);
+    ASSERT_TRUE(program.ok()) << engine;
+    EXPECT_EQ(program->run(args(false)).kind, Outcome::Kind::kValue) << engine;
+    EXPECT_EQ(program->run(args(true)).kind, Outcome::Kind::kTrap) << engine;
+  }
+}
+
 TEST_F(Driver, WhatIsNoModelIsReported) {
   EXPECT_FALSE(load(path("none.relay"), {}, diagnostics_));
   expect_error("[file-unreadable]");

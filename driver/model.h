@@ -69,7 +69,8 @@ Result<Model> model_of(const Module& checked, const std::string& path, const Loa
                        std::vector<std::string> files, Diagnostics& diagnostics);
 
 // The model with every shape variable replaced by the extents of the arguments, type checked again:
-// what compiled engines need. The model itself if it has none. Throws Trap if they do not fit it.
+// what compiled engines need. The model itself if it has none, or, with a warning, if a way through
+// it is wrong for these extents. Throws Trap if they do not fit it.
 Result<Model> specialise(const Model& model, std::span<const Value> args, Diagnostics& diagnostics);
 
 // The result's tensors with the names of the model's outputs.

@@ -13,6 +13,7 @@
 #include "frontend/onnx/import.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "typecheck/read.h"
 
 namespace relay::driver {
 namespace {
@@ -51,7 +52,7 @@ Result<Reading> read_text(const std::string& path, const LoadOptions& load, Diag
     takes_from_side = true;
     return it->second;
   };
-  Result<Module> m = parse(path, text, diagnostics, op::operators(), options);
+  Result<Module> m = typecheck::read(path, text, diagnostics, op::operators(), options);
   if (!m) return kReported;
   Reading out{*m, {path}};
   if (takes_from_side) out.files.push_back(side);

@@ -31,7 +31,14 @@ void add_import(Command app, Session& session) {
     if (!o->output.empty() && !spares_inputs(written, model->files, session)) return;
     if (o->output.empty()) {
       print_module(model->module, session);
-    } else if (std::string wrong = save_module(o->output, "", model->module); !wrong.empty()) {
+      return;
+    }
+    const std::string wrong = [&] {
+      Progress progress(session, "writing");
+      progress.step(o->output);
+      return save_module(o->output, "", model->module);
+    }();
+    if (!wrong.empty()) {
       session.fail(kLimit, wrong);
     } else {
       session.say(cat("wrote ", o->output, "\n"));

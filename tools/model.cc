@@ -178,7 +178,11 @@ bool reads(const ModelOptions& options, driver::LoadOptions load, const driver::
 // known of its inputs.
 void suggest_known_inputs(const ModelOptions& options, const driver::LoadOptions& load,
                           const frontend::Interface& interface, Session& session) {
-  const auto lifts = [&](const driver::KnownInputs& tried) { return reads(options, load, tried); };
+  const auto lifts = [&](const driver::KnownInputs& tried) {
+    Progress progress(session, "reading");
+    progress.step(cat(options.path, " with other inputs known"));
+    return reads(options, load, tried);
+  };
   if (const auto remedy = find_remedy(interface.inputs, load.known, lifts))
     session.remedy(
         "the model is read when this is known of its inputs, with your numbers in the place of these:",
@@ -193,15 +197,24 @@ Result<Loaded> loaded_by(const ModelOptions& options, Session& session, const Lo
   std::optional<frontend::Interface> refused;
   known->on_refusal = [&](const frontend::Interface& i) { refused = i; };
   Diagnostics diagnostics;
-  Result<Loaded> out = load(*known, diagnostics);
+  const auto read = [&] {
+    Progress progress(session, "reading");
+    progress.step(options.path);
+    return load(*known, diagnostics);
+  };
+  Result<Loaded> out = read();
   if (refused && options.chooses_extents && diagnostics.fault() == Fault::kUnsupported) {
-    const auto lifts = [&](const driver::KnownInputs& tried) { return reads(options, *known, tried); };
+    const auto lifts = [&](const driver::KnownInputs& tried) {
+      Progress progress(session, "reading");
+      progress.step(cat(options.path, " with other inputs known"));
+      return reads(options, *known, tried);
+    };
     if (const auto chosen = choose_known(refused->inputs, known->known, lifts, session)) {
       known->known = *chosen;
       known->into = Module();
       refused.reset();
       diagnostics = {};
-      out = load(*known, diagnostics);
+      out = read();
     }
   }
   session.fail(diagnostics, known->into.context().sources());

@@ -183,7 +183,11 @@ Result<std::vector<Value>> make_inputs(const driver::Model& model, const InputOp
 Result<driver::Model> specialise(const driver::Model& model, const std::vector<Value>& args,
                                  Session& session) {
   Diagnostics diagnostics;
-  Result<driver::Model> out = driver::specialise(model, args, diagnostics);
+  Result<driver::Model> out = [&] {
+    Progress progress(session, "types");
+    progress.step("the model with the extents of its inputs");
+    return driver::specialise(model, args, diagnostics);
+  }();
   session.fail(diagnostics, model.module.context().sources());
   return out;
 }

@@ -98,8 +98,11 @@ std::optional<ProgramReport> verify_model(const Options& o, const VerifySource& 
   std::optional<Progress> progress(std::in_place, session, "verify");
   driver::Verifier verifier(*model, o.verify, [&](std::string_view now) { progress->step(now); });
   report.rows = verifier.run(*args, theirs->outputs ? &*theirs->outputs : nullptr);
+  if (!theirs->tensors.empty()) {
+    progress->step("each tensor of the other program");
+    report.tensors = compare_tensors(*model, names, *args, theirs->tensors);
+  }
   progress.reset();
-  if (!theirs->tensors.empty()) report.tensors = compare_tensors(*model, names, *args, theirs->tensors);
   report.notes = verifier.notes();
   if (o.every_op) {
     report.operators = verify_every_op(model->module, model->function, *args, model->is_listed,

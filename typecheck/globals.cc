@@ -8,11 +8,13 @@
 #include "base/components.h"
 #include "base/failure.h"
 #include "ir/function_graph.h"
+#include "ir/text/partial.h"
 #include "ir/traverse.h"
 #include "kernel/kernel.h"
 #include "kernel/limits.h"
 #include "typecheck/inference.h"
 #include "typecheck/kinds.h"
+#include "typecheck/read.h"
 
 namespace relay::typecheck {
 bool fully_annotated(const Fn* fn) {
@@ -63,7 +65,7 @@ Result<Checked> Inference::run() {
   try {
     for (const std::vector<const Fn*>& functions : groups()) group(functions);
     finish_all();
-    if (diagnostics_.errors() > errors_before_) return kReported;
+    if (is_partial_ || diagnostics_.errors() > errors_before_) return kReported;
     return annotate();
   } catch (const Exhausted& limit) {
     const Fn* fn = module_.function(function_.text());
@@ -250,6 +252,21 @@ void Inference::require_extents(const Call* call) {
       d.label(call->args[i]->span, cat("argument ", i, " is `", text(types_.get(call->args[i])), "`"));
     return;
   }
+}
+
+void Inference::report_types(Expr unread) {
+  is_partial_ = true;
+  set(unread, unifier_.poison());
+  (void)run();
+}
+
+Result<Module> read(std::string name, std::string text, Diagnostics& diagnostics, const Operators& operators,
+                    const ParseOptions& options) {
+  std::optional<Partial> partial;
+  Result<Module> out =
+      parse_partial(std::move(name), std::move(text), diagnostics, operators, options, partial);
+  if (partial) Inference(partial->module, diagnostics).report_types(partial->unread);
+  return out;
 }
 
 Result<Checked> infer(const Module& m, Diagnostics& diagnostics) { return Inference(m, diagnostics).run(); }

@@ -411,7 +411,7 @@ Type Inference::global(const Global* n) {
   if (const kernel::Kernel* k = module_.kernel(n->name.text())) {
     return globals_[n->name].type = kernel_type(*k);
   }
-  error(n->span, "unknown-global", cat("`@", n->name.text(), "` is not defined"));
+  if (!is_partial_) error(n->span, "unknown-global", cat("`@", n->name.text(), "` is not defined"));
   return globals_[n->name].type = unifier_.poison();
 }
 

@@ -33,6 +33,9 @@ class Inference {
  public:
   Inference(const Module& m, Diagnostics& diagnostics);
   Result<Checked> run();
+  // Reports mistakes of types in a module that is a part of a text with other mistakes, which are
+  // reported already. The expression stands for what could not be read.
+  void report_types(Expr unread);
 
  private:
   // ---- globals.cc ----
@@ -44,6 +47,7 @@ class Inference {
   void group(const std::vector<const Fn*>& functions);
   Type kernel_type(const kernel::Kernel& k);
   void reserve_names(Type t);
+  bool is_partial_ = false;  // globals may be missing
   void settle_type(Type t, Expr e);
   void require_extents(const Call* call);
   void finish_all();  // relations that can still be asked, then whatever stays unknown

@@ -79,9 +79,7 @@ Operand Importer::gathered_input(const std::string& name, const ::onnx::TypeProt
   if (type.has_tensor_type()) {
     auto found = scope_->names.extract(name);
     if (found) return std::move(found.mapped());
-    Operand failed;
-    failed.failed = true;
-    return failed;
+    return failed_operand();
   }
   std::vector<Operand> elements;
   for (size_t k = 0; k < given_elements(name).value_or(0); ++k) {

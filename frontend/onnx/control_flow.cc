@@ -91,7 +91,7 @@ std::optional<std::vector<Operand>> convert_if(Node& n) {
   };
   assume_both();
   {
-    const Importer::Choice choice(importer, n.proto(), n.operand(0));
+    const Importer::Choice choice(importer, *fork);
     const bool yes = import_branch(n, "then_branch", fork->yes),
                no = import_branch(n, "else_branch", fork->no);
     if (!yes || !no) return std::nullopt;
@@ -100,7 +100,7 @@ std::optional<std::vector<Operand>> convert_if(Node& n) {
     std::vector<JoinedValue> values;
     for (size_t i = 0; i < n.outputs(); ++i)
       values.push_back({n.proto().output(static_cast<int>(i)), &fork->yes.outputs[i], &fork->no.outputs[i]});
-    if (std::optional<std::vector<Operand>> joined = importer.join_values(*fork, values)) return joined;
+    if (std::optional<std::vector<Operand>> joined = importer.join_ways(*fork, values)) return joined;
   }
   fork->apart = {n.proto().output().begin(), n.proto().output().end()};
   name_outputs(n.proto(), importer.scope(), fork->yes);
@@ -112,15 +112,10 @@ std::optional<std::vector<Operand>> convert_if(Node& n) {
 
 }  // namespace
 
-Importer::Choice::Choice(Importer& importer, const ::onnx::NodeProto& node, Operand& condition)
-    : importer_(importer), node_(node), condition_(condition) {
-  importer_.choices_.push_back(this);
-}
-
-std::string Importer::Choice::remedy() const {
-  if (condition_.index) return "shapes say which branch is taken: fix dynamic axes with --input-shapes";
-  std::vector<const Var*> inputs = free_vars(condition_.expr);
-  std::erase_if(inputs, [&](const Var* v) { return !importer_.switches_.contains(v); });
+std::string Importer::remedy_of(const Operand& condition) {
+  if (condition.index) return "shapes say which branch is taken: fix dynamic axes with --input-shapes";
+  std::vector<const Var*> inputs = free_vars(condition.expr);
+  std::erase_if(inputs, [&](const Var* v) { return !switches_.contains(v); });
   if (inputs.empty()) return {};
   return cat(inputs.size() == 1 ? "input " : "inputs ", names_of(inputs),
              inputs.size() == 1 ? " says" : " say",

@@ -105,18 +105,6 @@ TEST(Branches, DTypesMayDifferToo) {
   EXPECT_EQ(import_model(m).type, "Tensor[(2), int32]") << import_model(m).messages;
 }
 
-TEST(Branches, WithinEachOtherSayWhatDecidesThem) {
-  TestModel inner;
-  inner.node("If", {"c1"}, {"y"}).attr("then_branch", graph_of("Unsqueeze", {"x"}, "t"));
-  inner.attr("else_branch", graph_of("Neg", {"x"}, "e")).output("y");
-  TestModel m;
-  for (const char* condition : {"c0", "c1"}) m.input(condition, {}, ::onnx::TensorProto::BOOL);
-  m.input("x", {2}).node("If", {"c0"}, {"z"}).attr("then_branch", *inner.graph);
-  m.attr("else_branch", graph_of("Neg", {"x"}, "e0")).output("z");
-  for (const char* condition : {"c0", "c1"})
-    expect_refused(m, ImportFailure::kBadModel, cat("input `", condition, "` says which branch is taken"));
-}
-
 // Also where the condition is known, and where what is taken divides again.
 TEST(Branches, GiveAsManyOutputsAsTheirNode) {
   for (const size_t outputs : {1, 3}) {

@@ -29,7 +29,8 @@ Importer::Importer(const ::onnx::ModelProto& model, const std::string& name, con
       module_(empty),
       options_(options),
       diagnostics_(diagnostics),
-      builder_(module_.context()) {}
+      builder_(module_.context()),
+      sink_(&diagnostics) {}
 
 Result<Module> Importer::run() {
   if (!check_versions()) return kReported;
@@ -66,7 +67,7 @@ Result<Module> Importer::run() {
   const Attrs attrs = context().attrs(named);
   Module out = module_;
   out.set_function("main", builder_.fn(params, body, nullptr, attrs));
-  return module_.data_types().empty() ? out : without_unused(out);
+  return module_.data_types().empty() && module_.kernels().empty() ? out : without_unused(out);
 }
 
 bool Importer::check_versions() {
@@ -184,24 +185,35 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
   return ok;
 }
 
-void Importer::report(const ::onnx::NodeProto& proto, const Refusal& refusal) {
-  Diagnostic& d = diagnostics_.error(
+Diagnostic& Importer::describe(const ::onnx::NodeProto& proto, const Refusal& refusal, Diagnostics& sink) {
+  Diagnostic& d = sink.error(
       span_of(proto), refusal.slug,
       cat("`", printable(proto.op_type()), "`",
           proto.name().empty() ? "" : cat(" (node `", printable(proto.name()), "`)"), ": ", refusal.reason));
   if (!refusal.remedy.empty()) d.note(refusal.remedy);
   if (call_) d.note(place_of(*call_));
   // A remedy is looked for only where it will be read.
-  if (choices_.empty() || diagnostics_.errors() > Diagnostics::kMaxKept) return;
-  const auto note = [&](const Choice& choice) {
-    const std::string remedy = choice.remedy(), &name = choice.node().name();
+  if (choices_.empty() || sink.errors() > Diagnostics::kMaxKept) return d;
+  const auto note = [&](const Fork& choice) {
+    const std::string remedy = remedy_of(choice.condition), &name = choice.node->name();
     if (remedy.empty()) return;
-    d.note(cat("it is in a branch of `", printable(choice.node().op_type()), "`",
+    d.note(cat("it is in a branch of `", printable(choice.node->op_type()), "`",
                name.empty() ? "" : cat(" (node `", printable(name), "`)"), ": ", remedy));
   };
   note(*choices_.front());
   // The innermost one may be what makes it wrong: types differ there.
   if (choices_.size() > 1) note(*choices_.back());
+  return d;
+}
+
+uint32_t Importer::refusal_behind(const ::onnx::NodeProto& proto, size_t before) {
+  if (refused_.size() > before) return static_cast<uint32_t>(before + 1);
+  uint32_t first = 0;
+  for_each_use(proto, [&](const std::string& name) {
+    const Operand* o = scope_->find(name);
+    if (o && o->refusal != 0 && (first == 0 || o->refusal < first)) first = o->refusal;
+  });
+  return first;
 }
 
 void Importer::convert(const ::onnx::NodeProto& proto) {
@@ -233,6 +245,7 @@ void Importer::convert_resolved(const ::onnx::NodeProto& proto) {
   const ModelFunction* function = function_of(proto);
   const Row* row = find_row(full_name(proto), opset);
   std::optional<std::vector<Operand>> results;
+  const size_t before = refused_.size();
   if (!failed && (function || row || is_control_flow(full_name(proto)) ||
                   is_composite_operator(full_name(proto), opset))) {
     Node node(*this, proto, opset, inputs);
@@ -250,13 +263,13 @@ void Importer::convert_resolved(const ::onnx::NodeProto& proto) {
       }
       if (results && !function) node.require_all_asked();
     } catch (const Refusal& refusal) {
-      report(proto, refusal);
+      refuse(proto, refusal);
       results.reset();
     } catch (const op::RelationError& error) {
       std::string types = join(inputs, ", ", [](const Operand* o) {
         return o ? o->expr ? show(o->expr->type, 80) : std::string("a shape") : std::string("nothing");
       });
-      report(proto, {"onnx-type-error", cat(error.reason, " (its inputs: ", types, ")"), {}});
+      refuse(proto, {"onnx-type-error", cat(error.reason, " (its inputs: ", types, ")"), {}});
       results.reset();
     } catch (const Exhausted& limit) {
       report(proto, {"limit-memory", limit.what(), {}});
@@ -267,10 +280,10 @@ void Importer::convert_resolved(const ::onnx::NodeProto& proto) {
     }
   }
   if (fork_) return;  // each way defines them
+  const uint32_t refusal = results ? 0 : refusal_behind(proto, before);
   for (int i = 0; i < proto.output_size(); ++i) {
     if (proto.output(i).empty()) continue;
-    Operand value;
-    value.failed = true;
+    Operand value = failed_operand(refusal);
     if (results && static_cast<size_t>(i) < results->size())
       value = std::move((*results)[static_cast<size_t>(i)]);
     if (!scope_->names.emplace(proto.output(i), std::move(value)).second) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "frontend/onnx/functions.h"
@@ -61,8 +62,8 @@ class Importer {
   std::optional<std::vector<Operand>> import_graph(const ::onnx::GraphProto& graph, NameScope& scope);
   // The same for a graph within a node, with its initialisers.
   std::optional<std::vector<Operand>> import_subgraph(const ::onnx::GraphProto& graph, NameScope& scope);
-  // The same for a branch, which may end on several ways, with its outputs at the end of each.
-  // False if a node was refused.
+  // The same for a branch, which may end on several ways, with its outputs at the end of each, also
+  // those that failed. False if one is not defined.
   bool import_path(const ::onnx::GraphProto& graph, Path& path);
   NameScope& scope() { return *scope_; }
   Bindings& bindings() { return *bindings_; }
@@ -105,28 +106,30 @@ class Importer {
   // A shape variable that the program does not have.
   Dim new_variable(std::string_view name);
 
-  // The values as results of an `if`; nothing if two of them have no type in common.
-  std::optional<std::vector<Operand>> join_values(Fork& fork, const std::vector<JoinedValue>& values);
+  // The values as results of an `if`; nothing if two of them have no type in common (join.cc).
+  std::optional<std::vector<Operand>> join_ways(Fork& fork, const std::vector<JoinedValue>& values);
   // What follows the node that is converted has to be converted on both ways.
   void divide(std::unique_ptr<Fork> fork) { fork_ = std::move(fork); }
   static constexpr size_t kMostPaths = 64;                // through one graph at once
   static constexpr int64_t kMostRepeatedNodes = 100'000;  // that are converted while `Again` is in scope
 
-  // While in scope, a branch is imported of a node that chooses when the model runs.
+  // While in scope, a way is imported of a node that chooses when the model runs. What is refused
+  // is kept with the fork.
   class Choice {
    public:
-    Choice(Importer& importer, const ::onnx::NodeProto& node, Operand& condition);
-    ~Choice() { importer_.choices_.pop_back(); }
+    Choice(Importer& importer, Fork& fork)
+        : importer_(importer), sink_(std::exchange(importer.sink_, &fork.refusals)) {
+      importer.choices_.push_back(&fork);
+    }
+    ~Choice() {
+      importer_.choices_.pop_back();
+      importer_.sink_ = sink_;
+    }
     Choice(const Choice&) = delete;
-
-    // What a user who knows the inputs can do to have it decided now.
-    std::string remedy() const;
-    const ::onnx::NodeProto& node() const { return node_; }
 
    private:
     Importer& importer_;
-    const ::onnx::NodeProto& node_;
-    Operand& condition_;
+    Diagnostics* sink_;
   };
 
   // The library's types and functions of sequences (sequences.h): a call of one, with its type.
@@ -176,7 +179,22 @@ class Importer {
   std::optional<std::vector<Operand>> results_of(Node& node, const Row& row);
   void use_library();
   Module without_unused(const Module& imported) const;  // without functions that @main does not reach
-  void report(const ::onnx::NodeProto& proto, const Refusal& refusal);
+  // Refuses the model, whichever way is taken.
+  void report(const ::onnx::NodeProto& proto, const Refusal& refusal) {
+    describe(proto, refusal, diagnostics_);
+  }
+  // Refuses the node on this way. Returns the number of the refusal; 0 if the model is refused.
+  uint32_t refuse(const ::onnx::NodeProto& proto, const Refusal& refusal);
+  Diagnostic& describe(const ::onnx::NodeProto& proto, const Refusal& refusal, Diagnostics& sink);
+  // What a user who knows the inputs can do to have a condition decided now.
+  std::string remedy_of(const Operand& condition);
+  // The refusals that keep the node from being converted; 0 if there are none.
+  uint32_t refusal_behind(const ::onnx::NodeProto& proto, size_t before);
+  std::optional<std::vector<Operand>> join_values(Fork& fork, const std::vector<JoinedValue>& values,
+                                                  uint32_t yes_refused, uint32_t no_refused);
+  Expr trap(uint32_t refusal, Type type);       // fails when it is evaluated
+  void warn_of(const Diagnostics& refusals);    // of ways that need not be taken
+  void publish(const Path& path);               // the refusals of ways that do not meet
   void report_apart(const Fork& fork);
   bool is_only_output(const std::string& name) const;
 
@@ -218,7 +236,10 @@ class Importer {
   std::deque<::onnx::ValueInfoProto> element_inputs_;  // of sequences: a tensor each
 
   std::set<const Var*> switches_;  // inputs of one element, which may decide what a model does
-  std::vector<const Choice*> choices_;
+  std::vector<const Fork*> choices_;
+  Diagnostics* sink_;                 // of refusals on the way that is converted
+  std::vector<std::string> refused_;  // their messages, by number, from 1 on
+  std::set<std::pair<uint32_t, std::string>> warned_;  // places and messages
 
   NodeMap<relay::Value> evaluated_;  // null: cannot be evaluated
   NodeMap<bool> tried_;

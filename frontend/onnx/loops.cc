@@ -293,7 +293,12 @@ std::optional<std::vector<Operand>> convert_loop(Node& n) {
     const Expr go = one_bool(n, n.input(1), "its condition");
     if (!is_true(importer, n.operand(1))) form.go = go;
   }
-  for (size_t i = 0; i < states; ++i) form.states.push_back(importer.materialise(n.operand(i + 2)));
+  // Of states, then of rows: what elements they are.
+  std::vector<const data::Storage*> stored;
+  for (size_t i = 0; i < states; ++i) {
+    form.states.push_back(importer.carrier(n.operand(i + 2)));
+    stored.push_back(n.operand(i + 2).storage);
+  }
   NameScope around = held_scope(n, body, form);
   form.body = [&](Expr i, const std::vector<Expr>& now) -> std::optional<LoopStep> {
     NameScope scope{{}, &around};
@@ -313,6 +318,7 @@ std::optional<std::vector<Operand>> convert_loop(Node& n) {
     for (size_t k = 0; k < states; ++k) {
       Operand state;
       state.expr = now[k];
+      state.storage = stored[k];
       define(static_cast<int>(k) + 2, std::move(state));
     }
     std::optional<std::vector<Operand>> results = importer.import_subgraph(body, scope);
@@ -320,14 +326,26 @@ std::optional<std::vector<Operand>> convert_loop(Node& n) {
     LoopStep step;
     if (!is_true(importer, (*results)[0]))
       step.go = one_bool(n, importer.materialise((*results)[0]), "the condition of its body");
-    for (size_t k = 1; k < results->size(); ++k)
-      (k <= states ? step.states : step.rows).push_back(importer.materialise((*results)[k]));
+    stored.resize(states);
+    for (size_t k = 1; k < results->size(); ++k) {
+      Operand& result = (*results)[k];
+      (k <= states ? step.states : step.rows).push_back(importer.carrier(result));
+      if (k > states) {
+        stored.push_back(result.storage);
+      } else if (result.storage != stored[k - 1]) {
+        n.unsupported(cat("its state ", k - 1, " does not keep the type of its elements"),
+                      "`Cast` gives elements another type");
+      }
+    }
     return step;
   };
   const std::optional<std::vector<Expr>> parts = make_loop(n, form);
   if (!parts) return std::nullopt;
   std::vector<Operand> out(parts->size());
-  for (size_t i = 0; i < out.size(); ++i) out[i].expr = (*parts)[i];
+  for (size_t i = 0; i < out.size(); ++i) {
+    out[i].expr = (*parts)[i];
+    out[i].storage = stored[i];
+  }
   return out;
 }
 

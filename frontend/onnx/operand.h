@@ -36,7 +36,16 @@ struct Operand {
   Form form = Form::kTensor;
   std::shared_ptr<const std::vector<Operand>> elements = nullptr;
   bool failed = false;  // its node was refused: users are passed over in silence
+  // With `failed`: the number of the first refusal that is why; 0 if the model is refused for it.
+  uint32_t refusal = 0;
 };
+
+inline Operand failed_operand(uint32_t refusal = 0) {
+  Operand out;
+  out.failed = true;
+  out.refusal = refusal;
+  return out;
+}
 
 std::optional<IndexTensor> index_of(const Tensor& t);  // nothing if too large or not whole
 Tensor tensor_of(const IndexTensor& t);                // of a constant one

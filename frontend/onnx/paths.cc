@@ -13,36 +13,6 @@
 namespace relay::frontend {
 namespace {
 
-// A type that values of both types have; null if there is none.
-Type common_type(Context& context, Type a, Type b) {
-  if (a == b) return a;
-  if (!a || !b) return nullptr;
-  const auto *x = a->as<TensorType>(), *y = b->as<TensorType>();
-  if (!x || !y || x->rank() != y->rank() || x->dtype != y->dtype) return nullptr;
-  std::vector<Dim> dims;
-  for (size_t i = 0; i < x->rank(); ++i)
-    dims.push_back(x->dims[i] == y->dims[i] ? x->dims[i] : Dim::unknown());
-  return context.tensor_type(dims, x->dtype);
-}
-
-// Null for a sequence or an optional value that is known.
-Type type_of(Context& context, const Operand& o) {
-  if (!o.expr && o.elements) return nullptr;
-  return o.expr ? o.expr->type : context.tensor_type(o.index->shape, o.index->dtype);
-}
-
-// What is known of elements on both ways and outside of them.
-std::optional<IndexTensor> common_index(const Operand& yes, const Bindings& in_yes, const Operand& no) {
-  if (!yes.index || !no.index || yes.index->shape != no.index->shape || yes.index->dtype != no.index->dtype)
-    return std::nullopt;
-  IndexTensor out = *yes.index;
-  for (size_t i = 0; i < out.elements.size(); ++i) {
-    const Dim d = in_yes.outside(out.elements[i]);
-    out.elements[i] = d == no.index->elements[i] ? d : Dim::unknown();
-  }
-  return out;
-}
-
 size_t ends(const Path& path) { return path.fork ? ends(path.fork->yes) + ends(path.fork->no) : 1; }
 
 }  // namespace
@@ -61,69 +31,6 @@ void for_each_use(const ::onnx::NodeProto& node, const std::function<void(const 
       if (a.has_g()) enter(a.g());
       for (const ::onnx::GraphProto& g : a.graphs()) enter(g);
     }
-  }
-}
-
-// --- Joining -------------------------------------------------------------------------------------
-
-std::optional<std::vector<Operand>> Importer::join_values(Fork& fork, const std::vector<JoinedValue>& given) {
-  // What is no tensor is taken apart, and put together again afterwards.
-  JoinedBranches parts(*this);
-  for (const JoinedValue& v : given) {
-    if (!parts.add(v)) return std::nullopt;
-  }
-  const std::vector<JoinedValue>& values = parts.values();
-  if (values.empty()) return parts.rebuilt({});
-  std::vector<Type> types;
-  for (const JoinedValue& v : values) {
-    const Type yes = fork.yes.bindings->outside(context(), type_of(context(), *v.yes)),
-               no = fork.no.bindings->outside(context(), type_of(context(), *v.no));
-    types.push_back(common_type(context(), yes, no));
-    if (!types.back()) return std::nullopt;
-  }
-  const SpanScope span(builder_, span_of(*fork.node));
-  std::vector<Expr> in_yes, in_no;
-  // Two extents that differ for certain have to be hidden: else the type checker refuses the `if`.
-  const auto widened = [&](Expr e, Type type) -> Expr {
-    if (e->type == type) return e;
-    const Var* const any = builder_.var("any", type);
-    return builder_.call(builder_.fn({&any, 1}, any), {e}, {}, type);
-  };
-  for (size_t i = 0; i < values.size(); ++i) {
-    in_yes.push_back(widened(materialise(*values[i].yes), types[i]));
-    in_no.push_back(widened(materialise(*values[i].no), types[i]));
-  }
-  const auto pack = [&](const Path& path, const std::vector<Expr>& parts) {
-    return path.bindings->enclose(builder_, parts.size() == 1 ? parts[0] : builder_.tuple(parts));
-  };
-  const Type type = types.size() == 1 ? types[0] : context().tuple_type(types);
-  const Expr whole =
-      builder_.with_type(builder_.if_(fork.test, pack(fork.yes, in_yes), pack(fork.no, in_no)), type);
-  std::vector<Operand> out(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    const Expr part = values.size() == 1 ? whole : builder_.proj(whole, static_cast<uint32_t>(i));
-    out[i].expr = name_extents(part, values[i].name);
-    out[i].index = common_index(*values[i].yes, *fork.yes.bindings, *values[i].no);
-  }
-  return parts.rebuilt(std::move(out));
-}
-
-void Importer::report_apart(const Fork& fork) {
-  const Fork* inner = &fork;
-  while (inner->yes.fork || inner->no.fork) inner = (inner->yes.fork ? inner->yes : inner->no).fork.get();
-  for (const std::string& name : inner->apart) {
-    const Type yes = type_of(context(), *inner->yes.scope->find(name)),
-               no = type_of(context(), *inner->no.scope->find(name));
-    if (common_type(context(), yes, no)) continue;
-    Operand condition = inner->condition;
-    const std::string remedy = Choice(*this, *inner->node, condition).remedy();
-    const auto& results = inner->node->output();
-    const bool own = std::find(results.begin(), results.end(), name) != results.end();
-    report(*inner->node, {"unsupported-operator-form",
-                          cat("its branches give ", own ? "" : cat("`", printable(name), "` the types "),
-                              show(yes, 80), " and ", show(no, 80), ", and which one is not known"),
-                          remedy});
-    return;
   }
 }
 
@@ -154,6 +61,12 @@ void GraphWalk::convert(Path& path, const ::onnx::NodeProto& node) {
   importer_.convert(node);
 }
 
+// A run that takes this way has failed before it comes to the node.
+void GraphWalk::fail(Path& path, const ::onnx::NodeProto& node) {
+  for (const std::string& name : node.output())
+    path.scope->names.insert_or_assign(name, failed_operand(path.refusal));
+}
+
 void GraphWalk::refuse(const ::onnx::NodeProto& node, const std::string& limit) {
   if (std::exchange(importer_.exhausted_, true)) return;
   importer_.report(
@@ -165,6 +78,7 @@ void GraphWalk::refuse(const ::onnx::NodeProto& node, const std::string& limit) 
 
 void GraphWalk::advance(Path& path, const ::onnx::NodeProto& node) {
   if (importer_.exhausted_) return;
+  if (path.refusal != 0) return fail(path, node);
   if (path.fork) {
     Fork& fork = *path.fork;
     bool both = false;
@@ -177,7 +91,7 @@ void GraphWalk::advance(Path& path, const ::onnx::NodeProto& node) {
     }
     const Importer::Again again(importer_);
     for (Path* way : {&fork.yes, &fork.no}) {
-      const Importer::Choice choice(importer_, *fork.node, fork.condition);
+      const Importer::Choice choice(importer_, fork);
       advance(*way, node);
     }
     for (const std::string& name : node.output()) fork.apart.insert(name);
@@ -197,39 +111,33 @@ void GraphWalk::advance(Path& path, const ::onnx::NodeProto& node) {
 // Joins the two ways if all that is still needed has types in common.
 void GraphWalk::settle(Path& path) {
   Fork& fork = *path.fork;
-  std::erase_if(fork.apart, [&](const std::string& name) { return last_use(name) <= at_; });
-  if (fork.yes.fork || fork.no.fork) return;
-  std::vector<JoinedValue> values;
-  std::vector<std::string> lost;
+  const bool divides = fork.yes.fork || fork.no.fork;
   for (const std::string& name : fork.apart) {
-    Operand *yes = fork.yes.scope->find(name), *no = fork.no.scope->find(name);
-    if (!yes || !no || yes->failed || no->failed) {
-      lost.push_back(name);
-    } else {
-      values.push_back({name, yes, no});
-    }
+    if (divides) break;
+    const Operand *yes = fork.yes.scope->find(name), *no = fork.no.scope->find(name);
+    fork.refused = fork.refused || (yes && yes->failed && no && no->failed);
   }
+  std::erase_if(fork.apart, [&](const std::string& name) { return last_use(name) <= at_; });
+  for (Path* way : {&fork.yes, &fork.no}) way->refusal = refusal_of(*way, fork.apart);
+  if (divides) return;
+  std::vector<JoinedValue> values;
+  for (const std::string& name : fork.apart)
+    values.push_back({name, fork.yes.scope->find(name), fork.no.scope->find(name)});
   const Importer::Inside inside(importer_, *path.scope, *path.bindings);
-  std::vector<Operand> joined;
-  if (!values.empty()) {
-    try {
-      std::optional<std::vector<Operand>> found = importer_.join_values(fork, values);
-      if (!found) return;
-      joined = std::move(*found);
-    } catch (const Refusal& refusal) {
-      importer_.report(*fork.node, refusal);
-      for (const JoinedValue& v : values) lost.emplace_back(v.name);
-      values.clear();
-    }
-  }
+  std::optional<std::vector<Operand>> joined = importer_.join_ways(fork, values);
+  if (!joined) return;
   for (size_t i = 0; i < values.size(); ++i)
-    path.scope->names.insert_or_assign(std::string(values[i].name), std::move(joined[i]));
-  for (const std::string& name : lost) {
-    Operand failed;
-    failed.failed = true;
-    path.scope->names.insert_or_assign(name, std::move(failed));
-  }
+    path.scope->names.insert_or_assign(std::string(values[i].name), std::move((*joined)[i]));
   path.fork.reset();
+}
+
+// The refusal of a value that is needed at the end of a way; 0 if there is none.
+uint32_t GraphWalk::refusal_of(const Path& way, const std::set<std::string>& needed) {
+  if (way.refusal != 0 || way.fork) return way.refusal;
+  for (const std::string& name : needed) {
+    if (const Operand* o = way.scope->find(name); o && o->refusal != 0) return o->refusal;
+  }
+  return 0;
 }
 
 // The last node of the graph that uses the name; beyond all if it is an output.
@@ -243,7 +151,7 @@ int GraphWalk::last_use(const std::string& name) {
   return it == last_use_.end() ? -1 : it->second;
 }
 
-// The outputs at the end of each way. False if a node that they need was refused.
+// The outputs at the end of each way. False if one is not defined.
 bool GraphWalk::collect(Path& path) {
   if (path.fork) {
     const bool yes = collect(path.fork->yes), no = collect(path.fork->no);
@@ -256,8 +164,6 @@ bool GraphWalk::collect(Path& path) {
       importer_.diagnostics_.error(
           Span::none(), "onnx-undefined-output",
           cat("`", importer_.name_, "`: nothing defines the output `", printable(o.name()), "`"));
-      ok = false;
-    } else if (found->failed) {
       ok = false;
     } else {
       path.outputs.push_back(*found);
@@ -276,10 +182,14 @@ bool Importer::import_path(const ::onnx::GraphProto& graph, Path& path) {
 std::optional<std::vector<Operand>> Importer::import_graph(const ::onnx::GraphProto& graph,
                                                            NameScope& scope) {
   Path path(scope, *bindings_);
-  if (!GraphWalk(*this, graph, path).run()) return std::nullopt;
+  if (!GraphWalk(*this, graph, path).run()) return std::nullopt;  // no way's fault: it is reported
   if (path.fork) {
+    publish(path);
     report_apart(*path.fork);
     return std::nullopt;
+  }
+  for (const Operand& o : path.outputs) {
+    if (o.failed) return std::nullopt;
   }
   return std::move(path.outputs);
 }

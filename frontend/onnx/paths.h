@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "frontend/onnx/bindings.h"
 #include "frontend/onnx/operand.h"
 
@@ -48,6 +49,7 @@ struct Path {
   NameScope* scope;
   Bindings* bindings;
   std::vector<Operand> outputs;  // of the graph, where this is the end of a way
+  uint32_t refusal = 0;          // not 0: a run that takes this way fails with this refusal
   std::unique_ptr<Fork> fork;    // null: it does not divide
 
   NameScope own_scope;
@@ -67,6 +69,8 @@ struct Fork {
   Expr test;  // the condition, a scalar
   Path yes, no;
   std::set<std::string> apart;  // names of values that are needed and differ between the two
+  Diagnostics refusals;         // of nodes on the two; what becomes of them is known where they meet
+  bool refused = false;         // a node was refused on both
 };
 
 }  // namespace relay::frontend

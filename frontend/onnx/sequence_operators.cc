@@ -48,7 +48,7 @@ Operand& sequence(Node& n, size_t i) {
 // A tensor that becomes an element.
 Operand element(Node& n, size_t i) {
   if (is_composite(n.operand(i))) n.unsupported(cat("its input ", i, " is not a tensor"));
-  n.input(i);
+  n.importer().carrier(n.operand(i));
   return n.operand(i);
 }
 

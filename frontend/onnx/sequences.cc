@@ -144,6 +144,10 @@ Module Importer::without_unused(const Module& imported) const {
     const std::string name = std::move(pending.back());
     pending.pop_back();
     if (out.function(name)) continue;
+    if (const kernel::Kernel* kernel = imported.kernel(name)) {
+      out.set_kernel(name, kernel);
+      continue;
+    }
     const Fn* fn = imported.function(name);
     out.set_function(name, fn);
     for (const Symbol s : mentioned_globals(fn)) pending.push_back(s.str());

@@ -40,14 +40,39 @@ TEST(StorageRefusal, PaddingWithAZeroThatIsNotThere) {
   expect_refused(m, kUnsupported, "it pads with 0, which no element of type FLOAT8E8M0 is");
 }
 
-// The branches are chosen when the model runs: what they give becomes one value.
-TEST(StorageRefusal, BranchesThatAreChosenLater) {
-  TestModel branch(21);
-  branch.node("Identity", {"x"}, {"z"}).output("z");
+// Both are carried as int8, and mean other numbers.
+TEST(StorageRefusal, BranchesOfOtherElements) {
+  TestModel same(21), wider(21);
+  same.node("Identity", {"x"}, {"z"}).output("z");
+  wider.node("Cast", {"x"}, {"z"}).attr("to", ::onnx::TensorProto::INT8).output("z");
   TestModel m(21);
   m.input("x", {2}, kInt2).input("c", {1}, ::onnx::TensorProto::BOOL).node("If", {"c"}, {"y"});
-  m.attr("then_branch", *branch.graph).attr("else_branch", *branch.graph).output("y");
-  expect_refused(m, kUnsupported, "`If` (node `the_If`): elements of type INT2 have no meaning for it");
+  m.attr("then_branch", *same.graph).attr("else_branch", *wider.graph).output("y");
+  expect_refused(m, kUnsupported,
+                 "its branches give the types Tensor[(2), int8] of INT2 and Tensor[(2), int8], and which one");
+}
+
+TEST(StorageRefusal, StatesOfALoopThatChange) {
+  TestModel body(21);
+  for (const char* name : {"i", "go", "s"}) body.graph->add_input()->set_name(name);
+  body.node("Cast", {"s"}, {"z"}).attr("to", ::onnx::TensorProto::INT8).output("go").output("z");
+  TestModel m(21);
+  m.input("x", {2}, kInt2).input("count", {}, ::onnx::TensorProto::INT64);
+  m.node("Loop", {"count", "", "x"}, {"y"}).attr("body", *body.graph).output("y");
+  expect_refused(m, kUnsupported, "its state 0 does not keep the type of its elements");
+}
+
+TEST(StorageRefusal, ScansAndSequencesOfOpenLength) {
+  TestModel body(21);
+  body.graph->add_input()->set_name("e");
+  body.node("Identity", {"e"}, {"z"}).output("z");
+  TestModel scan(21);
+  scan.input("x", {2}, kInt2).node("Scan", {"x"}, {"y"}).attr("body", *body.graph).attr("num_scan_inputs", 1);
+  expect_refused(scan.output("y"), kUnsupported, "elements of type INT2 have no meaning for it");
+  TestModel m(21);
+  m.input("x", {2}, kInt2).input("i", {}, ::onnx::TensorProto::INT64);
+  m.node("SequenceConstruct", {"x", "x"}, {"s"}).node("SequenceAt", {"s", "i"}, {"y"}).output("y");
+  expect_refused(m, kUnsupported, "elements of type INT2 have no meaning for it");
 }
 
 TEST(StorageRefusal, CastsInAnUnknownDirection) {

@@ -2,6 +2,7 @@
 // folder.
 #pragma once
 
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -15,14 +16,16 @@ class GraphWalk {
  public:
   GraphWalk(Importer& importer, const ::onnx::GraphProto& graph, Path& root);
 
-  // Converts all nodes and puts the outputs of the graph at each end of the root. False if a node
-  // was refused that an output needs.
+  // Converts all nodes and puts the outputs of the graph at each end of the root; one that needs a
+  // node that was refused is there as failed. False if an output is not defined, or at a limit.
   bool run();
 
  private:
   void advance(Path& path, const ::onnx::NodeProto& node);
   void convert(Path& path, const ::onnx::NodeProto& node);
+  void fail(Path& path, const ::onnx::NodeProto& node);
   void settle(Path& path);
+  uint32_t refusal_of(const Path& way, const std::set<std::string>& needed);
   void refuse(const ::onnx::NodeProto& node, const std::string& limit);
   bool collect(Path& path);
   int last_use(const std::string& name);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/cat.h"
 #include "base/nearest.h"
@@ -31,7 +32,7 @@ Parser::Parser(uint32_t file, std::string_view text, Diagnostics& diagnostics, c
       errors_before_(diagnostics.errors()),
       errors_at_item_(diagnostics.errors()),
       types_(module_, text, operators) {
-  poison_ = builder_.tuple({});
+  poison_ = builder_.var("unread");
 }
 
 Token Parser::next() {
@@ -301,6 +302,7 @@ Result<Module> Parser::module() {
   // program's mistake.
   if (lexer_.text().find("import") != std::string_view::npos) look_ahead([&] { return take_import(); });
   look_ahead([&] { return take_data_type(); });
+  only_functions_fail_ = diagnostics_.errors() == errors_before_;
   if (!is_library && at_lone_expression()) {
     lone_expression();
   } else {
@@ -310,6 +312,11 @@ Result<Module> Parser::module() {
   if (diagnostics_.errors() != errors_before_) return kReported;
   if (!is_library && !imported.empty()) keep_mentioned();
   return module_;
+}
+
+std::optional<Partial> Parser::partial() const {
+  if (!only_functions_fail_) return std::nullopt;
+  return Partial{module_, poison_};
 }
 
 void Parser::read_definitions() {
@@ -325,9 +332,11 @@ void Parser::read_definitions() {
     types_.leave(0);
     brackets_.clear();
     const bool after_mistake = diagnostics_.errors() > errors_at_item_;
+    const bool repairable = std::exchange(in_function_, false);
     errors_at_item_ = diagnostics_.errors();
     lexer_.set_arithmetic(false);
     const Token& t = peek();
+    if (after_mistake && !repairable) only_functions_fail_ = false;
     if (t.kind == TokenKind::kEnd) return;
     if (t.kind == TokenKind::kMetadata) {
       use_metadata();  // so that mistakes in it are reported even if nothing refers to it
@@ -335,12 +344,15 @@ void Parser::read_definitions() {
     }
     bool ok = true;
     if (t.is_word("def")) {
+      in_function_ = true;
       next();
       ok = function_definition();
     } else if (at_definition() && t.is_word("kernel")) {
+      in_function_ = true;
       next();
       ok = kernel_definition(/*is_external=*/false);
     } else if (t.is_word("extern") && lexer_.peek_second().is_word("kernel")) {
+      in_function_ = true;
       next();
       next();
       ok = kernel_definition(/*is_external=*/true);
@@ -407,6 +419,7 @@ bool Parser::function_named(const Token& name) {
 
 void Parser::check_names() {
   std::set<std::pair<Symbol, uint32_t>> seen;
+  const size_t before = diagnostics_.errors();
   for (const auto& [name, span] : used_types_) {
     if (module_.data_type(name.text()) || !seen.emplace(name, span.begin).second) continue;
     if (broken_.contains(name.str())) continue;
@@ -420,6 +433,7 @@ void Parser::check_names() {
       return names;
     });
   }
+  if (diagnostics_.errors() > before) only_functions_fail_ = false;
   if (!module_mode_) return;
   for (const auto& [name, span] : batched_kernels_) {
     const kernel::Kernel& one = *module_.kernel(name.text());
@@ -552,10 +566,20 @@ std::optional<uint32_t> add_source(std::string name, std::string text, Diagnosti
 
 Result<Module> parse(std::string name, std::string text, Diagnostics& diagnostics, const Operators& operators,
                      const ParseOptions& options) {
+  std::optional<Partial> ignored;
+  return parse_partial(std::move(name), std::move(text), diagnostics, operators, options, ignored);
+}
+
+Result<Module> parse_partial(std::string name, std::string text, Diagnostics& diagnostics,
+                             const Operators& operators, const ParseOptions& options,
+                             std::optional<Partial>& partial) {
   Context& context = options.into.context();
   const auto file = add_source(std::move(name), std::move(text), diagnostics, options);
   if (!file) return kReported;
-  return text::Parser(*file, context.sources().text(*file), diagnostics, operators, options).module();
+  text::Parser parser(*file, context.sources().text(*file), diagnostics, operators, options);
+  Result<Module> out = parser.module();
+  if (!out) partial = parser.partial();
+  return out;
 }
 
 Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnostics,

@@ -21,6 +21,7 @@
 #include "ir/text/metadata.h"
 #include "ir/text/parser.h"
 #include "ir/text/parser_frames.h"
+#include "ir/text/partial.h"
 #include "ir/text/read_calls.h"
 #include "ir/text/type_names.h"
 
@@ -37,6 +38,8 @@ class Parser {
   Result<Module> module();
   Result<Expr> expression();
   Result<Type> whole_type();
+  // What could be read, after `module` failed (ir/text/partial.h).
+  std::optional<Partial> partial() const;
 
   // Parts of a text, from `offset` on.
   Result<Expr> part_expr(size_t& offset);
@@ -243,7 +246,9 @@ class Parser {
   std::vector<MatchState> matches_;
   Expr value_ = nullptr;
   uint32_t value_begin_ = 0;
-  Expr poison_ = nullptr;
+  const Var* poison_ = nullptr;  // stands where an expression could not be read
+  bool in_function_ = false;     // a function or a kernel is read
+  bool only_functions_fail_ = false;
   Attrs call_attrs_;  // of the call that is about to be finished
   ReadCalls read_calls_;
   // Variables of `let %f = fn ...` whose value is being read, and whether it mentions them.

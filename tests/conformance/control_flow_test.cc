@@ -143,6 +143,21 @@ TEST(ControlFlow, AConditionThatIsAskedAgainIsKnown) {
   model.expect({floats({2}, {1, 2}), truth(false)}, {tensor(kFloat32, {2}, {-1, -2})});
 }
 
+// A layer takes three dimensions: with two of them the model is wrong, but only on that way.
+TEST(ControlFlow, AWayThatIsInvalidFailsWhereItIsTaken) {
+  const OpenModel model(model_of(cat(deeper_or_not("c", "x", "y"), R"(
+    node { op_type: "RNN" name: "layer" input: "y" input: "w" input: "w" output: "z" output: "h" }
+    node { op_type: "Add" input: "z" input: "one" output: "r" }
+    initializer { name: "w" data_type: 1 dims: 1 dims: 1 dims: 1 float_data: 0 }
+    initializer { name: "one" data_type: 1 float_data: 1 }
+    output { name: "r" } output { name: "h" } )",
+                                     kAxis, input("x", {"n", "1"}), scalar("c", kBoolCode))));
+  model.expect({floats({2, 1}, {1, 2}), truth(true)},
+               {tensor(kFloat32, {1, 1, 2, 1}, {1, 1}), tensor(kFloat32, {1, 2, 1}, {0, 0})});
+  model.expect_trap({floats({2, 1}, {1, 2}), truth(false)},
+                    "`RNN` (node `layer`): its input must have three dimensions");
+}
+
 TEST(ControlFlow, BranchesInBranchesAndAfterEachOther) {
   const OpenModel model(model_of(
       cat(deeper_or_not("a", "x", "u"), deeper_or_not("b", "u", "v"), deeper_or_not("c", "v", "w"), R"(

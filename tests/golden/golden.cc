@@ -44,6 +44,7 @@
 #include "tests/golden/vta.h"
 #include "tools/test_files/test_file.h"
 #include "typecheck/check.h"
+#include "typecheck/read.h"
 
 namespace relay::tests {
 namespace {
@@ -238,7 +239,8 @@ std::string run(const Command& c, const tools::TestFile& file, Diagnostics& diag
     return e ? print(*e, print_options) + "\n" : "";
   }
   const std::string input = file.find("repeated") ? repeated(section("repeated")) : section("input");
-  Result<Module> m = parse(name, input, diagnostics, op::operators(), options);
+  const auto read = c.name == "check" ? typecheck::read : parse;
+  Result<Module> m = read(name, input, diagnostics, op::operators(), options);
   if (!m) return "";
   if (c.name == "parse") {
     const std::string printed = op::text_of(*m, {});
