@@ -1,0 +1,134 @@
+// Axes that only a run tells, on the interpreter and on a compiled engine. The results are computed
+// by hand.
+#include <gtest/gtest.h>
+
+#include "base/cat.h"
+#include "driver/engines.h"
+#include "passes/reference.h"
+#include "tests/conformance/run_model.h"
+
+namespace relay::tests {
+namespace {
+
+using frontend::TestDim;
+using frontend::TestModel;
+using Numbers = std::vector<double>;
+
+constexpr int kInt64Code = ::onnx::TensorProto::INT64;
+
+struct Given {
+  std::vector<TestDim> type;
+  Tensor value;
+};
+
+Given floats(const Shape& shape, const Numbers& values, DType dtype = kFloat32) {
+  Given out{{}, tensor(dtype, shape, values)};
+  for (int64_t extent : shape) out.type.emplace_back(static_cast<int>(extent));
+  return out;
+}
+Given axes(const Numbers& values) { return floats({static_cast<int64_t>(values.size())}, values, kInt64); }
+
+TestModel along(const std::string& op, const Given& x, const Given& axes, int64_t opset = 18) {
+  TestModel m(opset);
+  m.input("x", x.type, x.value.dtype() == kFloat32 ? ::onnx::TensorProto::FLOAT : kInt64Code);
+  m.input("axes", axes.type, kInt64Code).node(op, {"x", "axes"}, {"y"});
+  return m;
+}
+
+// "(2, 3): 1 2 3 4 5 6", or "traps". Both engines must agree.
+std::string result(TestModel m, const Given& x, const Given& axes) {
+  const frontend::Imported imported = frontend::import_model(m.output("y"));
+  if (!imported.ok) return imported.messages;
+  Diagnostics diagnostics;
+  const Result<Module> checked = typecheck::check(imported.module, diagnostics);
+  if (!checked) return diagnostics.render(imported.module.context().sources());
+  std::string first;
+  for (const char* name : {"interp", "jit"}) {
+    const driver::Prepared prepared = driver::find_engine(name)->prepare(*checked, "main", {});
+    if (!prepared.run) return prepared.skipped;
+    const driver::Outcome outcome = prepared.run(std::vector<Value>{Value(x.value), Value(axes.value)});
+    std::string got = "traps";
+    if (outcome.kind == driver::Outcome::Kind::kValue) {
+      const Tensor y = passes::tensors_of(outcome.value)[0];
+      got = cat("(", join(y.shape(), ", ", [](int64_t extent) { return extent; }), "):");
+      for (double v : y.doubles()) got += cat(" ", v);
+    } else {
+      EXPECT_EQ(outcome.kind, driver::Outcome::Kind::kTrap) << outcome.message;
+    }
+    if (first.empty()) first = got;
+    EXPECT_EQ(got, first) << name;
+  }
+  return first;
+}
+std::string result(const std::string& op, const Given& x, const Given& axes, int64_t opset = 18) {
+  return result(along(op, x, axes, opset), x, axes);
+}
+
+const Given kCube = floats({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+
+TEST(ComputedAxes, OfReductions) {
+  EXPECT_EQ(result("ReduceSum", kCube, axes({1})), "(2, 1, 2): 4 6 12 14");
+  EXPECT_EQ(result("ReduceSum", kCube, axes({-1, 0})), "(1, 2, 1): 14 22");
+  EXPECT_EQ(result("ReduceMax", kCube, axes({0, 2})), "(1, 2, 1): 6 8");
+  EXPECT_EQ(result("ReduceMean", kCube, axes({0, 1})), "(1, 1, 2): 4 5");
+  EXPECT_EQ(result("ReduceSumSquare", kCube, axes({2, 1})), "(2, 1, 1): 30 174");
+  TestModel gone = along("ReduceProd", kCube, axes({2}));
+  EXPECT_EQ(result(gone.attr("keepdims", 0), kCube, axes({2})), "(2, 2): 2 12 30 56");
+  EXPECT_EQ(result(gone, kCube, axes({0})), "(2, 2): 5 12 21 32");
+}
+
+// (0 + 1) / 2 + (1 + 2) / 2 is 0 + 1, of which the half is 0.
+TEST(ComputedAxes, OfAMeanOfIntegersIsRoundedOnce) {
+  const Given x = floats({2, 2}, {0, 1, 1, 2}, kInt64);
+  EXPECT_EQ(result("ReduceMean", x, axes({0, 1})), "(1, 1): 1");
+  EXPECT_EQ(result("ReduceMean", x, axes({0, -1})), "(1, 1): 1");
+}
+
+// The length of the axes is open: none are all, or nothing.
+TEST(ComputedAxes, OfWhichARunTellsHowMany) {
+  Given some = axes({1}), none = axes({});
+  some.type = none.type = {"k"};
+  EXPECT_EQ(result("ReduceSum", kCube, some), "(2, 1, 2): 4 6 12 14");
+  EXPECT_EQ(result("ReduceSum", kCube, none), "(1, 1, 1): 36");
+  TestModel nothing = along("ReduceSum", kCube, none);
+  nothing.attr("noop_with_empty_axes", 1);
+  EXPECT_EQ(result(nothing, kCube, none), "(2, 2, 2): 1 2 3 4 5 6 7 8");
+  EXPECT_EQ(result(nothing, kCube, some), "(2, 1, 2): 4 6 12 14");
+}
+
+TEST(ComputedAxes, OfCumulativeOperators) {
+  const Given x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(result("CumSum", x, axes({0})), "(2, 3): 1 2 3 5 7 9");
+  EXPECT_EQ(result("CumSum", x, floats({}, {-1}, kInt64)), "(2, 3): 1 3 6 4 9 15");
+  TestModel back = along("CumProd", x, axes({1}), 26);
+  EXPECT_EQ(result(back.attr("reverse", 1).attr("exclusive", 1), x, axes({1})), "(2, 3): 6 3 1 30 6 1");
+}
+
+TEST(ComputedAxes, OfSqueezeAndUnsqueeze) {
+  const Given x = floats({1, 2, 1}, {1, 2});
+  EXPECT_EQ(result("Squeeze", x, axes({-1})), "(1, 2): 1 2");
+  EXPECT_EQ(result("Squeeze", x, axes({2, 0})), "(2): 1 2");
+  EXPECT_EQ(result("Unsqueeze", x, axes({-1})), "(1, 2, 1, 1): 1 2");
+  EXPECT_EQ(result("Unsqueeze", x, axes({4, 1})), "(1, 1, 2, 1, 1): 1 2");
+  EXPECT_EQ(result("Unsqueeze", floats({0, 2}, {}), axes({1})), "(0, 1, 2):");
+}
+
+TEST(ComputedAxes, ThatAreWrongTrap) {
+  const Given pair = floats({1, 1}, {1});
+  for (const char* op : {"ReduceSum", "ReduceMean", "Squeeze", "Unsqueeze"}) {
+    SCOPED_TRACE(op);
+    EXPECT_EQ(result(op, pair, axes({4, 0})), "traps");
+    EXPECT_EQ(result(op, pair, axes({0, -5})), "traps");
+    EXPECT_EQ(result(op, pair, axes({1, 1})), "traps");
+  }
+  EXPECT_EQ(result("ReduceSum", pair, axes({1, -1})), "traps");
+  EXPECT_EQ(result("Unsqueeze", pair, axes({3, -1})), "traps");
+  EXPECT_EQ(result("CumSum", kCube, axes({3})), "traps");
+  EXPECT_EQ(result("CumSum", kCube, axes({-4})), "traps");
+  // An axis of another extent than 1 does not go, be there elements or not.
+  EXPECT_EQ(result("Squeeze", kCube, axes({1})), "traps");
+  EXPECT_EQ(result("Squeeze", floats({0, 3}, {}), axes({1})), "traps");
+}
+
+}  // namespace
+}  // namespace relay::tests
