@@ -56,6 +56,15 @@ Expr matched(Node& n, Expr e, const std::vector<Dim>& wanted) {
   return n.importer().match_extents(e, wanted, n.proto().output(0));
 }
 
+// The numbers as extents, which have names where `wanted` does not know them.
+std::vector<Dim> named(Node& n, Expr numbers, std::vector<Dim> wanted, std::string_view name) {
+  wanted.emplace_back(0);  // no element: only the extents are needed
+  const Expr none = n.call(kDynZeros, {n.concatenate({numbers, n.ints({0})}, 0)}, {{"dtype", kBool}});
+  std::vector<Dim> out = dims_of(n.importer().match_extents(none, wanted, name));
+  out.pop_back();
+  return out;
+}
+
 }  // namespace
 
 std::vector<size_t> different_axes(Node& n, const std::vector<int64_t>& axes, size_t rank) {
@@ -94,12 +103,11 @@ std::vector<Dim> named_numbers(Node& n, size_t i, std::string_view what, std::ve
   for (size_t k = 0; k < wanted.size(); ++k) wanted[k] = wanted[k].is_unknown() ? expected[k] : wanted[k];
   for (Dim d : wanted)
     n.require(!d.is_const() || d.value() >= 0, cat("its ", what, " has a negative number"));
-  wanted.emplace_back(0);
-  const Expr none = n.call(kDynZeros, {n.concatenate({numbers, n.ints({0})}, 0)}, {{"dtype", kBool}});
-  std::vector<Dim> out =
-      dims_of(n.importer().match_extents(none, wanted, n.proto().input(static_cast<int>(i))));
-  out.pop_back();
-  return out;
+  return named(n, numbers, std::move(wanted), n.proto().input(static_cast<int>(i)));
+}
+
+Dim named_number(Node& n, Expr number) {
+  return named(n, n.reshape(number, {Dim(1)}), {Dim::unknown()}, n.proto().output(0))[0];
 }
 
 Expr reshape_computed(Node& n, bool zero_is_zero) {
