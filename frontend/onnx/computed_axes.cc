@@ -51,16 +51,27 @@ Expr marked_axes(Node& n, Expr axes, size_t rank) {
   return looked_up(n, n.ints({0, 1}), counts);
 }
 
-Expr along_input_axis(Node& n, size_t i, size_t rank, const AlongAxis& along) {
-  if (n.known(i)) return along(n.axis(n.constant_int(i, "axis"), rank));
-  n.require(rank > 0, "its input has no axes");
-  Expr axis = axes_from_front(n, i, "axis", rank);
+Expr different_axes_from_front(Node& n, size_t i, std::string_view what, size_t rank) {
+  const Expr axes = axes_from_front(n, i, what, rank);
+  return n.call(kMultiply, {axes, looked_up(n, marked_axes(n, axes, rank), axes)});  // marks are 1
+}
+
+Expr along_input_axis(Node& n, size_t i, Choosable axes, const AlongAxis& along) {
+  const size_t count = axes.first;
+  if (n.known(i)) {
+    const size_t axis = n.axis(n.constant_int(i, "axis"), axes.rank);
+    n.require(axis < count, cat("its axis must be one of the first ", count));
+    return along(axis);
+  }
+  n.require(count > 0, "its input has no axes");
+  Expr axis = axes_from_front(n, i, "axis", axes.rank);
+  if (count < axes.rank) axis = looked_up(n, counted(n, count), axis);
   const TensorType& t = type_of(axis);
   n.require(t.rank() == 0 || !t.dims[0].is_const() || t.dims[0].value() == 1,
             cat("its axis (input ", i, ") must be one integer"));
   if (t.rank() == 1) axis = n.reshape(axis, {});
-  Expr out = along(rank - 1);
-  for (size_t at = rank - 1; at-- > 0;)
+  Expr out = along(count - 1);
+  for (size_t at = count - 1; at-- > 0;)
     out = choose(n, n.call(kEqual, {axis, whole(n, static_cast<int64_t>(at))}), along(at), out);
   return out;
 }
