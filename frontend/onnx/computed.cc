@@ -4,6 +4,7 @@
 
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
+#include "frontend/onnx/computed_axes.h"
 #include "frontend/onnx/importer.h"
 
 namespace relay::frontend {
@@ -29,12 +30,6 @@ Expr placed(Node& n, size_t count, int64_t otherwise, Expr axes, Expr values) {
                 {{"axis", int64_t{0}}, {"reduction", "update"}});
 }
 
-// Axes counted from the front.
-Expr from_front(Node& n, Expr axes, size_t rank) {
-  const Expr turned = n.call(kAdd, {axes, n.scalar(kInt64, static_cast<double>(rank))});
-  return n.call(kWhere, {n.call(kLess, {axes, n.scalar(kInt64, 0)}), turned, axes});
-}
-
 Expr at_least_zero(Node& n, Expr e) { return n.call(kMaximum, {e, n.scalar(kInt64, 0)}); }
 
 bool all_positive(const std::optional<IndexTensor>& steps) {
@@ -54,6 +49,15 @@ Expr matched(Node& n, Expr e, const std::vector<Dim>& wanted) {
   for (Dim d : wanted)
     n.require(!d.is_const() || d.value() >= 0, cat("its result would have the extent ", show(d)));
   return n.importer().match_extents(e, wanted, n.proto().output(0));
+}
+
+// The numbers as extents, which have names where `wanted` does not know them.
+std::vector<Dim> named(Node& n, Expr numbers, std::vector<Dim> wanted, std::string_view name) {
+  wanted.emplace_back(0);  // no element: only the extents are needed
+  const Expr none = n.call(kDynZeros, {n.concatenate({numbers, n.ints({0})}, 0)}, {{"dtype", kBool}});
+  std::vector<Dim> out = dims_of(n.importer().match_extents(none, wanted, name));
+  out.pop_back();
+  return out;
 }
 
 }  // namespace
@@ -94,12 +98,11 @@ std::vector<Dim> named_numbers(Node& n, size_t i, std::string_view what, std::ve
   for (size_t k = 0; k < wanted.size(); ++k) wanted[k] = wanted[k].is_unknown() ? expected[k] : wanted[k];
   for (Dim d : wanted)
     n.require(!d.is_const() || d.value() >= 0, cat("its ", what, " has a negative number"));
-  wanted.emplace_back(0);
-  const Expr none = n.call(kDynZeros, {n.concatenate({numbers, n.ints({0})}, 0)}, {{"dtype", kBool}});
-  std::vector<Dim> out =
-      dims_of(n.importer().match_extents(none, wanted, n.proto().input(static_cast<int>(i))));
-  out.pop_back();
-  return out;
+  return named(n, numbers, std::move(wanted), n.proto().input(static_cast<int>(i)));
+}
+
+Dim named_number(Node& n, Expr number) {
+  return named(n, n.reshape(number, {Dim(1)}), {Dim::unknown()}, n.proto().output(0))[0];
 }
 
 Expr reshape_computed(Node& n, bool zero_is_zero) {
@@ -164,8 +167,8 @@ Expr slice_computed(Node& n) {
   std::vector<int64_t> axes;
   if (n.has(3) && !n.known(3)) {
     // All axes are sliced, most of them from end to end.
-    const Expr places = from_front(n, computed(n, 3, "axes"), rank);
-    n.require(length_of(places) == count, "its starts, ends, axes and steps have different lengths");
+    const Expr places = different_axes_from_front(n, 3, "axes", rank);
+    n.require(length_of(computed(n, 3, "axes")) == count, "its starts, ends, axes and steps have different lengths");
     begin = placed(n, rank, 0, places, begin);
     end = placed(n, rank, INT64_MAX, places, end);
     steps = placed(n, rank, 1, places, steps);
@@ -192,17 +195,18 @@ Expr pad_computed(Node& n, std::string_view mode, Expr value) {
   Expr x = n.input(0);
   const size_t rank = type_of(x).rank();
   const Expr pads = computed(n, 1, "pads");
-  std::vector<int64_t> axes;
-  if (n.has(3)) {
-    for (size_t axis : different_axes(n, n.constant_ints(3, "axes"), rank))
-      axes.push_back(static_cast<int64_t>(axis));
-  }
-  const auto count = static_cast<int64_t>(n.has(3) ? axes.size() : rank);
+  const auto count = static_cast<int64_t>(n.has(3) ? length_of(computed(n, 3, "axes")) : rank);
   n.require(static_cast<int64_t>(length_of(pads)) == 2 * count, "its pads have a wrong length");
   if (count == 0) return x;
   Expr before = n.slice(pads, 0, 0, count), after = n.slice(pads, 0, count, 2 * count);
   if (n.has(3)) {
-    const Expr places = n.ints(axes);
+    Expr places = nullptr;
+    if (n.known(3)) {
+      const std::vector<size_t> axes = different_axes(n, n.constant_ints(3, "axes"), rank);
+      places = n.ints({axes.begin(), axes.end()});
+    } else {
+      places = different_axes_from_front(n, 3, "axes", rank);
+    }
     before = placed(n, rank, 0, places, before);
     after = placed(n, rank, 0, places, after);
   }

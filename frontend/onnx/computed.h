@@ -24,6 +24,9 @@ std::vector<size_t> different_axes(Node& n, const std::vector<int64_t>& axes, si
 // made of the numbers. A run traps if one is negative, or is not what is expected.
 std::vector<Dim> named_numbers(Node& n, size_t i, std::string_view what, std::vector<Dim> expected = {});
 
+// A scalar of int64 as an extent, with a name. A run traps if it is negative.
+Dim named_number(Node& n, Expr number);
+
 // The extent of a dimension that `Expand` makes of one extent and the one that is asked for;
 // unknown if only a run tells which of the two it is.
 Dim expanded(Node& n, Dim from, Dim to);

@@ -252,9 +252,10 @@ Results pad_attributes(Node& n) {
 Results pad(Node& n) {
   const Expr value = n.has(2) ? n.reshape(n.input(2), {}) : n.scalar(n.dtype(0), 0);
   const std::optional<std::vector<Dim>> pads = n.known_dims(1, "pads");
-  if (!pads && pad_mode(n) == "wrap")
+  const bool is_known = pads && (!n.has(3) || n.known(3));
+  if (!is_known && pad_mode(n) == "wrap")
     n.unsupported("mode=wrap needs known pads", "fix the dynamic axis with --input-shapes");
-  if (!pads) return {pad_computed(n, pad_mode(n), value)};
+  if (!is_known) return {pad_computed(n, pad_mode(n), value)};
   return pad_by(n, *pads, n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{}, value);
 }
 

@@ -186,28 +186,8 @@ Results lp_normalisation(Node& n) {
   return {n.call(kWhere, {n.call(kEqual, {norm, zero}), zero, n.call(kDivide, {x, norm})})};
 }
 
-// Nothing is dropped at inference.
-Results dropout(Node& n) {
-  require_inference(n);
-  n.without_effect({"ratio", "seed"});
-  if (n.opset() >= 12 && n.has(2)) {
-    const Tensor training = n.constant(2, "training mode");
-    n.require(training.size() == 1, "its training mode must be a single value");
-    if (training.get_int(0) != 0)
-      n.unsupported("training is not supported", "export the model for inference");
-  }
-  const Expr x = n.input(0);
-  Results out{x};
-  if (n.wants(1)) {
-    const Expr ones = n.call(kOnesLike, {x});
-    out.push_back(n.cast(ones, n.opset() < 10 ? type_of(x).dtype : kBool));
-  }
-  return out;
-}
-
 constexpr Row kRows[] = {
     {"BatchNormalization", 1, batch_normalisation, "training before version 14"},
-    {"Dropout", 1, dropout, "training"},
     {"GroupNormalization", 18, group_normalisation},
     {"InstanceNormalization", 1, instance_normalisation},
     {"LRN", 1, local_response_normalisation, "an even size"},

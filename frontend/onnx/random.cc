@@ -1,5 +1,5 @@
 // Random numbers: RandomUniform, RandomNormal, those in the shape of an input,
-// Multinomial, Bernoulli.
+// Multinomial, Bernoulli, Dropout.
 //
 // ONNX says which numbers there are by a distribution and a seed, but not by which generator they
 // are made. With a seed, a node gives the same numbers in every run; without one, no two runs are
@@ -8,6 +8,7 @@
 
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
+#include "frontend/onnx/choose.h"
 #include "frontend/onnx/node.h"
 
 namespace relay::frontend {
@@ -92,8 +93,40 @@ Results bernoulli(Node& n) {
   return {n.cast(n.call(kLess, {share, n.cast(n.input(0), made)}), dtype_of(n, n.dtype(0)))};
 }
 
+// In training, each element is dropped with a probability; those that stay grow instead.
+Results dropped(Node& n) {
+  const Expr x = n.input(0);
+  const DType dtype = type_of(x).dtype, made = dtype == kFloat64 ? kFloat64 : kFloat32;
+  if (!dtype.is_float()) n.unsupported(cat("elements of ", dtype.name(), " are not supported in training"));
+  const Expr ratio = n.has(1) ? n.cast(n.reshape(n.input(1), {}), made) : n.scalar(made, 0.5);
+  const Expr stays = n.call(kGreaterEqual, {drawn(n, kUniform, 0, 1, dims_of(x), made), ratio});
+  const Expr grown = n.call(kDivide, {n.cast(x, made), n.call(kSubtract, {n.scalar(made, 1), ratio})});
+  return {n.call(kWhere, {stays, n.cast(grown, dtype), n.scalar(dtype, 0)}), stays};
+}
+
+// Nothing is dropped at inference. Only a run may tell which of the two it is.
+Results dropout(Node& n) {
+  if (n.opset() < 7 && n.integer("is_test", 0) == 0)
+    n.unsupported("training (is_test=0) is not supported", "set its attribute is_test to 1");
+  n.without_effect({"ratio", "seed"});
+  const Expr x = n.input(0);
+  Results out{x};
+  if (n.wants(1)) out.push_back(n.cast(n.call(kOnesLike, {x}), n.opset() < 10 ? type_of(x).dtype : kBool));
+  if (n.opset() < 12 || !n.has(2)) return out;
+  n.require(n.dtype(2).is_bool(), "its training mode must be a single bool");
+  const std::optional<Tensor> known = n.known(2);
+  n.require(!known || known->size() == 1, "its training mode must be a single bool");
+  if (known && known->get_int(0) == 0) return out;
+  const Results in_training = dropped(n);
+  if (known) return in_training;
+  const Expr training = n.reshape(n.input(2), {});
+  for (size_t i = 0; i < out.size(); ++i) out[i] = choose(n, training, in_training[i], out[i]);
+  return out;
+}
+
 constexpr Row kRows[] = {
-    {"Bernoulli", 15, bernoulli},         {"Multinomial", 7, multinomial},
+    {"Bernoulli", 15, bernoulli},         {"Dropout", 1, dropout, "training without a seed"},
+    {"Multinomial", 7, multinomial},
     {"RandomNormal", 1, random_normal},   {"RandomNormalLike", 1, random_normal_like},
     {"RandomUniform", 1, random_uniform}, {"RandomUniformLike", 1, random_uniform_like},
 };

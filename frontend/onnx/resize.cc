@@ -3,23 +3,47 @@
 #include <cmath>
 
 #include "base/cat.h"
+#include "frontend/onnx/choose.h"
 #include "frontend/onnx/computed.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/resize_taps.h"
+#include "op/term.h"
 
 namespace relay::frontend {
 namespace {
 
 using namespace op;
 
+constexpr char kWrongScales[] = "it has another number of scales than its input has dimensions";
+
 struct Wanted {
-  std::vector<Dim> size;       // of every axis
-  std::vector<double> scales;  // of every axis; 0: the ratio of the sizes
-  std::string mode, coordinates, nearest = "round_prefer_floor";
-  double cubic = -0.75, extrapolation = 0;
-  bool exclude_outside = false, antialias = false;
-  std::vector<double> roi;  // the starts of all axes, then the ends; empty unless places come from it
+  ResizeForm form;
+  std::vector<ResizedAxis> axes;  // all of them; a scale that is null is the ratio of the extents
+
+  explicit Wanted(Node& n) {
+    const std::vector<Dim> from = dims_of(n.input(0));
+    for (size_t i = 0; i < from.size(); ++i) {
+      axes.emplace_back();
+      axes.back().axis = i;
+      axes.back().from = axes.back().to = from[i];
+    }
+  }
+  bool crops() const { return form.coordinates == "tf_crop_and_resize"; }
+  bool scales() const {
+    return std::any_of(axes.begin(), axes.end(), [](const ResizedAxis& a) { return a.scale != nullptr; });
+  }
+  bool keeps_extents() const {
+    return std::all_of(axes.begin(), axes.end(), [](const ResizedAxis& a) { return a.from == a.to; });
+  }
 };
+
+// Is the whole axis taken? Nothing if only a run tells.
+std::optional<bool> is_whole(const ResizedAxis& a) {
+  if (!a.start) return true;
+  const std::optional<double> start = number_of(a.start), end = number_of(a.end);
+  if (!start || !end) return std::nullopt;
+  return *start == 0 && *end == 1;
+}
 
 // How the mode is called here, and by the operators.
 std::string method_of(Node& n, std::string& mode) {
@@ -29,7 +53,7 @@ std::string method_of(Node& n, std::string& mode) {
   return mode;
 }
 
-void require_words(Node& n, const Wanted& w) {
+void require_words(Node& n, const ResizeForm& w) {
   const auto one_of = [](const std::string& word, std::initializer_list<std::string_view> known) {
     return std::find(known.begin(), known.end(), word) != known.end();
   };
@@ -42,141 +66,169 @@ void require_words(Node& n, const Wanted& w) {
     n.invalid(cat("its nearest_mode `", w.nearest.substr(0, 40), "` is unknown"));
 }
 
-// Every axis by itself. Only operators on whole images know extents that nobody knows yet.
-Results resized_by_axes(Node& n, const Wanted& w) {
-  Expr x = n.input(0);
-  const std::vector<Dim> from = dims_of(x);
-  const bool crop = w.coordinates == "tf_crop_and_resize";
+// Does nothing happen to the axis? Null if something does.
+Expr is_unchanged(Node& n, const ResizedAxis& a) {
+  const auto equal = [&](Expr e, Expr number) { return n.call(kEqual, {e, number}); };
+  Expr test = n.builder().constant(Tensor::scalar_int(kBool, 1));
+  const auto add = [&](Expr part) { test = n.call(kLogicalAnd, {test, part}); };
+  if (prove_equal(a.from, a.to) == kernel::Proof::kRefuted) return nullptr;
+  if (a.from != a.to) add(equal(real_extent(n, a.from), real_extent(n, a.to)));
+  if (a.start) {
+    add(equal(a.start, n.scalar(kFloat64, 0)));
+    add(equal(a.end, n.scalar(kFloat64, 1)));
+  }
+  if (a.scale) add(equal(a.scale, n.scalar(kFloat64, 1)));
+  test = folded(n, test);
+  return number_of(test) == 0 ? nullptr : test;
+}
+
+Expr resized_axis(Node& n, Expr x, const ResizeForm& form, ResizedAxis a) {
+  const auto positive = [](Dim d) { return !d.is_const() || d.value() >= 1; };
+  n.require(positive(a.from) && positive(a.to), "an image without pixels cannot be resized");
+  if (a.to.is_const() && a.to.value() > (int64_t{1} << 24))
+    n.unsupported("an axis of more than 2^24 elements is not supported");
+  if (!a.scale) {
+    a.scale = n.call(kDivide, {real_extent(n, a.to), real_extent(n, a.from)});
+    if (a.start) a.scale = n.call(kDivide, {a.scale, n.call(kSubtract, {a.end, a.start})});
+    a.scale = folded(n, a.scale);
+  }
+  return with_taps(n, x, form, a);
+}
+
+// Every axis by itself.
+Results resized_by_axes(Node& n, Expr x, const Wanted& w) {
   const DType dtype = type_of(x).dtype;
-  if (w.mode != "nearest" && !dtype.is_float())
-    n.unsupported(cat("mode ", w.mode, " is not supported for elements of ", dtype.name()),
+  if (w.form.mode != "nearest" && !dtype.is_float())
+    n.unsupported(cat("mode ", w.form.mode, " is not supported for elements of ", dtype.name()),
                   "cast to float32");
-  for (size_t i = 0; i < from.size(); ++i) {
-    ResizedAxis axis;
-    if (crop) {
-      axis.start = w.roi[i];
-      axis.end = w.roi[from.size() + i];
-    }
-    const bool whole = axis.start == 0 && axis.end == 1;
-    const bool scaled = i < w.scales.size() && w.scales[i] != 0;
-    if (from[i] == w.size[i] && whole && (!scaled || w.scales[i] == 1)) continue;
-    if (!from[i].is_const() || !w.size[i].is_const()) {
-      n.unsupported(cat("the extents of axis ", i, " must be known for this form"),
-                    "fix the dynamic axis with --input-shapes");
-    }
-    axis.from = from[i].value();
-    axis.to = w.size[i].value();
-    n.require(axis.from >= 1 && axis.to >= 1, "an image without pixels cannot be resized");
-    if (axis.to > (int64_t{1} << 24)) n.unsupported("an axis of more than 2^24 elements is not supported");
-    axis.scale = scaled ? w.scales[i] : static_cast<double>(axis.to) / static_cast<double>(axis.from);
-    if (crop && !scaled && !whole) axis.scale /= axis.end - axis.start;
-    axis.mode = w.mode;
-    axis.coordinates = w.coordinates;
-    axis.nearest = w.nearest;
-    axis.cubic = w.cubic;
-    axis.exclude_outside = w.exclude_outside;
-    axis.antialias = w.antialias;
-    const std::optional<Taps> taps = taps_of(axis);
-    if (!taps) n.unsupported("such a scale with antialias=1 is not supported", "antialias=0 is");
-    x = with_taps(n, x, i, *taps, w.extrapolation);
+  for (const ResizedAxis& a : w.axes) {
+    const Expr unchanged = is_unchanged(n, a);
+    if (unchanged && number_of(unchanged)) continue;
+    std::vector<Dim> wanted = dims_of(x);
+    wanted[a.axis] = a.to;
+    Expr y = resized_axis(n, x, w.form, a);
+    if (unchanged) y = choose(n, unchanged, x, y);
+    x = n.importer().match_extents(y, wanted, n.proto().output(0));
   }
   return {x};
 }
 
 // Do the operators on images make this?
-bool is_of_images(const Wanted& w, const std::vector<Dim>& from) {
-  const size_t rank = from.size();
-  if (rank < 3 || rank > 5 || w.antialias || w.size[0] != from[0] || w.size[1] != from[1]) return false;
-  for (double scale : w.scales) {
-    if (scale != 0) return false;
-  }
-  if (w.coordinates != "tf_crop_and_resize") return true;
-  return w.roi[0] == 0 && w.roi[1] == 0 && w.roi[rank] == 1 && w.roi[rank + 1] == 1;
+bool is_of_images(const Wanted& w) {
+  const auto& axes = w.axes;
+  if (axes.size() < 3 || axes.size() > 5 || w.form.antialias || w.scales()) return false;
+  if (axes[0].to != axes[0].from || axes[1].to != axes[1].from) return false;
+  return is_whole(axes[0]) == true && is_whole(axes[1]) == true &&
+         std::all_of(axes.begin(), axes.end(), [](const ResizedAxis& a) { return is_whole(a).has_value(); });
 }
 
 // The image, whose batch and channels a run compares with those of the size if nobody can tell.
-Expr unchanged_ahead(Node& n, const std::vector<Dim>& size) {
+Expr unchanged_ahead(Node& n, Wanted& w) {
   std::vector<Dim> wanted = dims_of(n.input(0));
   for (size_t i = 0; i < std::min<size_t>(2, wanted.size()); ++i) {
-    if (prove_equal(wanted[i], size[i]) == kernel::Proof::kUnknown && !size[i].is_unknown())
-      wanted[i] = size[i];
+    const ResizedAxis& a = w.axes[i];
+    if (!a.scale && prove_equal(a.from, a.to) == kernel::Proof::kUnknown && !a.to.is_unknown())
+      wanted[i] = a.to;
   }
-  return n.importer().match_extents(n.input(0), wanted, n.proto().input(0));
+  const Expr x = n.importer().match_extents(n.input(0), wanted, n.proto().input(0));
+  for (ResizedAxis& a : w.axes) a.from = dims_of(x)[a.axis];
+  return x;
 }
 
 Results resized(Node& n, Wanted w) {
-  const Expr x = unchanged_ahead(n, w.size);
-  const std::vector<Dim> from = dims_of(x);
-  require_words(n, w);
-  const std::string method = method_of(n, w.mode);
-  const size_t rank = from.size();
-  if (w.coordinates == "tf_crop_and_resize")
-    n.require(w.roi.size() == 2 * rank, "its roi must have a start and an end for each axis");
-  const bool by_ratio = std::all_of(w.scales.begin(), w.scales.end(), [](double s) { return s == 0; });
-  if (from == w.size && by_ratio && w.coordinates != "tf_crop_and_resize" &&
-      w.coordinates != "tf_half_pixel_for_nn")
+  const Expr x = unchanged_ahead(n, w);
+  ResizeForm& form = w.form;
+  require_words(n, form);
+  const std::string method = method_of(n, form.mode);
+  const size_t rank = w.axes.size();
+  if (w.keeps_extents() && !w.scales() && !w.crops() && form.coordinates != "tf_half_pixel_for_nn")
     return {x};
-  if (!is_of_images(w, from)) return resized_by_axes(n, w);
+  if (!is_of_images(w)) return resized_by_axes(n, x, w);
   // Where sizes are the scaled extents, nothing is left for the symmetry.
-  if (w.coordinates == "half_pixel_symmetric") w.coordinates = "half_pixel";
-  std::vector<AttrArg> attrs{{"size", std::vector<Dim>(w.size.begin() + 2, w.size.end())},
-                             {"method", method},
-                             {"coordinate_transformation_mode", w.coordinates}};
-  if (method == "nearest_neighbor") attrs.push_back({"rounding_method", w.nearest});
-  if (method == "cubic") attrs.push_back({"cubic_alpha", w.cubic});
+  if (form.coordinates == "half_pixel_symmetric") form.coordinates = "half_pixel";
+  std::vector<Dim> size;
+  std::vector<double> starts, sides;
+  for (size_t i = 2; i < rank; ++i) {
+    size.push_back(w.axes[i].to);
+    if (!w.crops()) continue;
+    starts.push_back(*number_of(w.axes[i].start));
+    sides.push_back(*number_of(w.axes[i].end));
+  }
+  sides.insert(sides.begin(), starts.begin(), starts.end());
+  std::vector<AttrArg> attrs{
+      {"size", size}, {"method", method}, {"coordinate_transformation_mode", form.coordinates}};
+  if (method == "nearest_neighbor") attrs.push_back({"rounding_method", form.nearest});
+  if (method == "cubic") attrs.push_back({"cubic_alpha", form.cubic});
   // Of two pixels, one that is left out leaves the other one, which is that at the border.
-  if (method == "cubic" && w.exclude_outside) attrs.push_back({"cubic_exclude", int64_t{1}});
-  if (w.coordinates == "tf_crop_and_resize") {
-    std::vector<double> sides(w.roi.begin() + 2, w.roi.begin() + static_cast<std::ptrdiff_t>(rank));
-    sides.insert(sides.end(), w.roi.begin() + static_cast<std::ptrdiff_t>(rank) + 2, w.roi.end());
+  if (method == "cubic" && form.exclude_outside) attrs.push_back({"cubic_exclude", int64_t{1}});
+  if (w.crops()) {
     attrs.push_back({"roi", sides});
-    attrs.push_back({"extrapolation_value", w.extrapolation});
+    attrs.push_back({"extrapolation_value", form.extrapolation});
   }
   return {n.call(rank == 3 ? kResize1d : rank == 4 ? kResize2d : kResize3d, {x}, attrs)};
 }
 
+// --- Sizes ---------------------------------------------------------------------------------------
+
+// Sets the size of an axis: a number, or what a run tells, which must not be negative.
+void set_size(Node& n, ResizedAxis& a, Expr size) {
+  const std::optional<double> known = number_of(size);
+  if (known) n.require(*known >= 0 && *known < 0x1p53, "its sizes are out of range");
+  a.to = known ? Dim(static_cast<int64_t>(*known)) : named_number(n, n.cast(size, kInt64));
+}
+
 // Sets the size of an axis to extent * scale. If that is not whole, it is rounded down, and the
 // scale is not the ratio of the sizes: then it is kept.
-void scale_axis(Node& n, Wanted& w, size_t axis, double scale) {
-  const Dim extent = w.size[axis];
-  if (!(scale > 0) || scale > 65536) n.invalid("its scales are out of range");
-  double part = 1;
-  if (w.coordinates == "tf_crop_and_resize") part = w.roi[w.size.size() + axis] - w.roi[axis];
-  if (part == 1 && scale == std::floor(scale)) {
-    w.size[axis] = extent * Dim(static_cast<int64_t>(scale));
+void scale_axis(Node& n, ResizedAxis& a, Expr scale) {
+  const std::optional<double> known = number_of(scale);
+  if (known && (!(*known > 0) || *known > 65536)) n.invalid("its scales are out of range");
+  const bool whole = is_whole(a) == true;
+  if (whole && known && *known == std::floor(*known)) {
+    a.to = a.from * Dim(static_cast<int64_t>(*known));
     return;
   }
-  if (!extent.is_const()) {
-    n.unsupported(cat("a scale of ", scale, " for an extent that is not known is not supported"),
-                  "fix the dynamic axis with --input-shapes");
-  }
-  const double size = static_cast<double>(extent.value()) * scale * part;
-  if (!(size >= 1 && size < 0x1p53)) {
-    n.unsupported(cat("a scale of ", scale, " of ", extent.value(), " elements is not supported"),
+  const Term extent{n.builder(), real_extent(n, a.from)}, by{n.builder(), scale};
+  const Term part = a.start ? Term{n.builder(), a.end} - Term{n.builder(), a.start} : by.number(1);
+  const Term size = extent * by * part, one = size.number(1);
+  // A scale is a float: the ratio of two integers, rounded.
+  const Term nearest = (size + 0.5).apply(kFloor, {size + 0.5});
+  const Term error = (size - nearest).apply(kAbs, {size - nearest});
+  const Term is_ratio = error.apply(kLessEqual, {error, 1e-5 * size.apply(kMaximum, {size, one})});
+  const Expr rounded = folded(n, where(is_ratio, nearest, size.apply(kFloor, {size})));
+  if (known && number_of(rounded) && !(*number_of(rounded) >= 1 && *number_of(rounded) < 0x1p53)) {
+    n.unsupported(cat("a scale of ", *known, " of ", show(a.from), " elements is not supported"),
                   "give sizes instead of scales");
   }
-  // A scale is a float: the ratio of two integers, rounded.
-  if (std::abs(size - std::round(size)) <= 1e-5 * std::max(1.0, size)) {
-    w.size[axis] = Dim(static_cast<int64_t>(std::round(size)));
-    if (part == 1) return;
-  } else {
-    w.size[axis] = Dim(static_cast<int64_t>(std::floor(size)));
+  const Term kept = where(part.apply(kEqual, {part, one}),
+                          where(is_ratio, nearest / extent.apply(kMaximum, {extent, one}), by), by);
+  const bool ratio = whole && number_of(folded(n, is_ratio)) == 1;
+  // A run traps on a scale that is not above 0, or no number.
+  set_size(n, a, known ? rounded : where(less(by.number(0), by), Term{n.builder(), rounded}, -one));
+  if (!ratio) a.scale = folded(n, kept);
+}
+
+// The numbers of input i, as many as `count`, as scalars of float64.
+std::vector<Expr> reals_of(Node& n, size_t i, size_t count, const std::string& otherwise) {
+  const TensorType& t = n.tensor(i);
+  n.require(t.dtype.is_float() && t.rank() == 1, cat("its input ", i, " must be a list of floats"));
+  n.require(!t.dims[0].is_const() || t.dims[0].value() == static_cast<int64_t>(count), otherwise);
+  const Expr all = n.importer().match_extents(n.input(i), {Dim(static_cast<int64_t>(count))},
+                                              n.proto().input(static_cast<int>(i)));
+  std::vector<Expr> out;
+  for (size_t k = 0; k < count; ++k) {
+    const auto at = static_cast<int64_t>(k);
+    out.push_back(folded(n, n.cast(n.reshape(n.slice(all, 0, at, at + 1), {}), kFloat64)));
   }
-  w.scales.resize(w.size.size(), 0);
-  w.scales[axis] = scale;
+  return out;
 }
 
-void scale_axes(Node& n, Wanted& w, const std::vector<double>& scales, const std::vector<size_t>& axes) {
-  w.size = dims_of(n.input(0));
-  n.require(scales.size() == axes.size(), "it has another number of scales than its input has dimensions");
-  for (size_t i = 0; i < axes.size(); ++i) scale_axis(n, w, axes[i], scales[i]);
+void scale_axes(Node& n, Wanted& w, const std::vector<Expr>& scales, const std::vector<size_t>& axes) {
+  n.require(scales.size() == axes.size(), kWrongScales);
+  for (size_t i = 0; i < axes.size(); ++i) scale_axis(n, w.axes[axes[i]], scales[i]);
 }
 
-std::vector<double> scales_of(Node& n, size_t i) {
-  const Tensor t = n.constant(i, "scales");
-  n.require(t.dtype().is_float() && t.rank() == 1 && t.size() <= 64,
-            "its scales must be a short list of floats");
-  return t.doubles();
+void scale_axes(Node& n, Wanted& w, size_t input, const std::vector<size_t>& axes) {
+  scale_axes(n, w, reals_of(n, input, axes.size(), kWrongScales), axes);
 }
 
 std::vector<size_t> all_axes(Node& n) {
@@ -187,106 +239,115 @@ std::vector<size_t> all_axes(Node& n) {
 
 // Upsample, and Resize of version 10: positions are divided by the scale, and rounded down.
 Wanted old_form(Node& n) {
-  Wanted w;
-  w.mode = n.text("mode", "nearest");
-  w.coordinates = "asymmetric";
-  w.nearest = "floor";
+  Wanted w(n);
+  w.form.mode = n.text("mode", "nearest");
+  w.form.coordinates = "asymmetric";
+  w.form.nearest = "floor";
   return w;
+}
+
+std::vector<Expr> scalars(Node& n, const std::vector<double>& values) {
+  std::vector<Expr> out;
+  for (double v : values) out.push_back(n.scalar(kFloat64, v));
+  return out;
 }
 
 Results upsample_attributes(Node& n) {
   Wanted w = old_form(n);
   const auto* a = n.attribute("scales");
   n.require(a != nullptr, "its attribute `scales` is missing");
-  scale_axes(n, w, {a->floats().begin(), a->floats().end()}, all_axes(n));
+  scale_axes(n, w, scalars(n, {a->floats().begin(), a->floats().end()}), all_axes(n));
   return resized(n, std::move(w));
 }
 
 Results upsample_sides(Node& n) {
   Wanted w = old_form(n);
   n.require(n.rank(0) == 4, "its input must have four dimensions");
-  scale_axes(n, w, {1, 1, n.real("height_scale", 1), n.real("width_scale", 1)}, all_axes(n));
+  scale_axes(n, w, scalars(n, {1, 1, n.real("height_scale", 1), n.real("width_scale", 1)}), all_axes(n));
   return resized(n, std::move(w));
 }
 
 Results upsample(Node& n) {
   Wanted w = old_form(n);
-  scale_axes(n, w, scales_of(n, 1), all_axes(n));
+  scale_axes(n, w, 1, all_axes(n));
   return resized(n, std::move(w));
 }
 
 // One scale for all axes, so that none is larger than its size, or none smaller.
 void keep_aspect_ratio(Node& n, Wanted& w, const std::vector<size_t>& axes, const std::string& policy) {
   n.require(policy == "not_larger" || policy == "not_smaller", "its keep_aspect_ratio_policy is unknown");
-  const std::vector<Dim> from = dims_of(n.input(0));
-  std::optional<double> scale;
+  Expr scale = nullptr;
   for (size_t axis : axes) {
-    if (!from[axis].is_const() || !w.size[axis].is_const())
-      n.unsupported("its keep_aspect_ratio_policy needs known extents",
-                    "fix the dynamic axes with --input-shapes");
-    n.require(from[axis].value() >= 1, "an image without pixels cannot be resized");
-    const double ratio = static_cast<double>(w.size[axis].value()) / static_cast<double>(from[axis].value());
-    scale = !scale ? ratio : policy == "not_larger" ? std::min(*scale, ratio) : std::max(*scale, ratio);
+    const ResizedAxis& a = w.axes[axis];
+    n.require(!a.from.is_const() || a.from.value() >= 1, "an image without pixels cannot be resized");
+    const Expr ratio = n.call(kDivide, {real_extent(n, a.to), real_extent(n, a.from)});
+    scale = scale ? n.call(policy == "not_larger" ? kMinimum : kMaximum, {scale, ratio}) : ratio;
   }
-  w.scales.assign(from.size(), 0);
+  if (scale) scale = folded(n, scale);
   for (size_t axis : axes) {
-    const double size = *scale * static_cast<double>(from[axis].value());
-    n.require(size < 0x1p53, "its sizes are out of range");
-    w.size[axis] = Dim(static_cast<int64_t>(std::floor(size + 0.5)));
-    w.scales[axis] = *scale;
+    ResizedAxis& a = w.axes[axis];
+    const Term size = Term{n.builder(), scale} * Term{n.builder(), real_extent(n, a.from)} + 0.5;
+    set_size(n, a, folded(n, size.apply(kFloor, {size})));
+    a.scale = scale;
   }
 }
 
+// The part of each axis that is taken.
+void read_roi(Node& n, Wanted& w, const std::vector<size_t>& axes) {
+  for (ResizedAxis& a : w.axes) {
+    a.start = n.scalar(kFloat64, 0);
+    a.end = n.scalar(kFloat64, 1);
+  }
+  const std::vector<Expr> roi =
+      reals_of(n, 1, 2 * axes.size(), "its roi must have a start and an end for each axis");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    w.axes[axes[i]].start = roi[i];
+    w.axes[axes[i]].end = roi[axes.size() + i];
+  }
+}
+
+void read_sizes(Node& n, Wanted& w, const std::vector<size_t>& axes) {
+  std::vector<Dim> kept = dims_of(n.input(0));  // batch and channels
+  if (axes != all_axes(n) || kept.size() < 2) kept.clear();
+  kept.resize(std::min<size_t>(2, kept.size()));
+  const std::optional<std::vector<Dim>> known = n.known_dims(3, "sizes");
+  const std::vector<Dim> sizes = known ? *known : named_numbers(n, 3, "sizes", kept);
+  n.require(sizes.size() == axes.size(), "it has another number of sizes than its input has dimensions");
+  for (size_t i = 0; i < axes.size(); ++i) w.axes[axes[i]].to = sizes[i];
+}
+
 Results resize(Node& n) {
-  Wanted w;
-  w.mode = n.text("mode", "nearest");
-  w.coordinates = n.text("coordinate_transformation_mode", "half_pixel");
-  w.nearest = n.text("nearest_mode", "round_prefer_floor");
-  w.cubic = n.real("cubic_coeff_a", -0.75);
-  w.exclude_outside = n.integer("exclude_outside", 0) != 0;
-  w.antialias = n.integer("antialias", 0) != 0 && w.mode != "nearest";
+  Wanted w(n);
+  ResizeForm& form = w.form;
+  form.mode = n.text("mode", "nearest");
+  form.coordinates = n.text("coordinate_transformation_mode", "half_pixel");
+  form.nearest = n.text("nearest_mode", "round_prefer_floor");
+  form.cubic = n.real("cubic_coeff_a", -0.75);
+  form.exclude_outside = n.integer("exclude_outside", 0) != 0;
+  form.antialias = n.integer("antialias", 0) != 0 && form.mode != "nearest";
+  form.extrapolation = n.real("extrapolation_value", 0);
   const std::string policy = n.text("keep_aspect_ratio_policy", "stretch");
   std::vector<size_t> axes = all_axes(n);
-  if (n.attribute("axes")) {
-    axes = different_axes(n, n.integers("axes"), n.rank(0));
-  }
-  if (w.coordinates == "tf_crop_and_resize") {
-    const std::vector<double> roi = n.constant(1, "roi").doubles();
-    n.require(roi.size() == 2 * axes.size(), "its roi must have a start and an end for each axis");
-    const size_t rank = n.rank(0);
-    w.roi.assign(rank, 0);
-    w.roi.resize(2 * rank, 1);
-    for (size_t i = 0; i < axes.size(); ++i) {
-      w.roi[axes[i]] = roi[i];
-      w.roi[rank + axes[i]] = roi[axes.size() + i];
-    }
-  }
-  w.extrapolation = n.real("extrapolation_value", 0);
+  if (n.attribute("axes")) axes = different_axes(n, n.integers("axes"), n.rank(0));
+  if (w.crops()) read_roi(n, w, axes);
   // Old exporters give an empty list of scales where sizes are given.
   const auto empty = [&](size_t i) {
     const std::optional<Tensor> t = n.known(i);
     return !n.has(i) || (t && t->size() == 0);
   };
   if (!empty(3)) {
-    std::vector<Dim> kept = dims_of(n.input(0));  // batch and channels
-    if (axes != all_axes(n) || kept.size() < 2) kept.clear();
-    kept.resize(std::min<size_t>(2, kept.size()));
-    const std::optional<std::vector<Dim>> known = n.known_dims(3, "sizes");
-    const std::vector<Dim> sizes = known ? *known : named_numbers(n, 3, "sizes", kept);
-    n.require(sizes.size() == axes.size(), "it has another number of sizes than its input has dimensions");
-    w.size = dims_of(n.input(0));
-    for (size_t i = 0; i < axes.size(); ++i) w.size[axes[i]] = sizes[i];
+    read_sizes(n, w, axes);
     if (policy != "stretch") keep_aspect_ratio(n, w, axes, policy);
   } else {
     n.require(!empty(2), "it has neither scales nor sizes");
-    scale_axes(n, w, scales_of(n, 2), axes);
+    scale_axes(n, w, 2, axes);
   }
   return resized(n, std::move(w));
 }
 
 constexpr Row kRows[] = {
     {"Resize", 10, upsample},
-    {"Resize", 11, resize, "open axes with antialias, a fractional scale or half_pixel_symmetric"},
+    {"Resize", 11, resize},
     {"Upsample", 1, upsample_sides},
     {"Upsample", 7, upsample_attributes},
     {"Upsample", 9, upsample},

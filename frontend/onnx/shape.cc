@@ -4,6 +4,7 @@
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/computed.h"
+#include "frontend/onnx/computed_axes.h"
 #include "frontend/onnx/importer.h"
 
 namespace relay::frontend {
@@ -93,8 +94,12 @@ std::optional<std::vector<int64_t>> axes_of(Node& n) {
   return n.constant_ints(1, "axes");
 }
 
+// Does only a run tell the axes?
+bool computed_axes(Node& n) { return n.opset() >= 13 && n.has(1) && !n.known(1); }
+
 Results squeeze(Node& n) {
   const Expr x = n.input(0);
+  if (computed_axes(n)) return {squeeze_computed(n, x)};
   const std::vector<Dim> dims = dims_of(x);
   std::optional<std::vector<int64_t>> axes = axes_of(n);
   if (!axes) {
@@ -111,6 +116,7 @@ Results squeeze(Node& n) {
 }
 
 Results unsqueeze(Node& n) {
+  if (computed_axes(n)) return {unsqueeze_computed(n)};
   std::optional<std::vector<int64_t>> axes = axes_of(n);
   if (!axes) n.invalid("its axes are missing");
   Expr x = n.input(0);

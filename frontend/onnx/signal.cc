@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "frontend/onnx/computed_axes.h"
 #include "frontend/onnx/node.h"
 #include "op/tensor/common.h"
 
@@ -71,11 +72,9 @@ Dim length_of(Node& n, Dim extent, bool of_half) {
   return given[0];
 }
 
-Results transform(Node& n, int64_t given_axis) {
-  n.require(n.rank(0) >= 2, "its input must have at least two dimensions");
-  Expr x = with_parts(n, n.input(0));
+// Along an axis of the input, which has the parts of numbers in its last one.
+Expr transform(Node& n, Expr x, size_t axis) {
   const TensorType& t = type_of(x);
-  const size_t axis = n.axis(given_axis, t.rank());
   n.require(axis + 1 < t.rank(), "its axis must not be the last one, which holds the parts of numbers");
   if (t.dims[axis].is_unknown()) n.unsupported("the extent of its axis depends on the data");
   const bool inverse = n.integer("inverse", 0) != 0, onesided = n.integer("onesided", 0) != 0;
@@ -97,14 +96,29 @@ Results transform(Node& n, int64_t given_axis) {
   Complex in{moved(0), moved(1)};
   if (to_real) in = whole_spectrum(n, in, length);
   const Expr both = n.call(kDft, {in.re, in.im}, {{"inverse", inverse}});
-  if (to_real) return {n.transpose(n.expand_dims(n.proj(both, 0), last + 1), back)};
+  if (to_real) return n.transpose(n.expand_dims(n.proj(both, 0), last + 1), back);
   Expr y = n.call(kStack, {n.builder().tuple({n.proj(both, 0), n.proj(both, 1)})}, {{"axis", last + 1}});
   if (to_half) y = sliced(n.builder(), y, last, Dim(0), half);
-  return {n.transpose(y, back)};
+  return n.transpose(y, back);
+}
+
+Expr with_parts_of_input(Node& n) {
+  n.require(n.rank(0) >= 2, "its input must have at least two dimensions");
+  return with_parts(n, n.input(0));
+}
+
+Results transform(Node& n, int64_t axis) {
+  const Expr x = with_parts_of_input(n);
+  return {transform(n, x, n.axis(axis, type_of(x).rank()))};
 }
 
 Results dft_attribute(Node& n) { return transform(n, n.integer("axis", 1)); }
-Results dft(Node& n) { return transform(n, n.has(2) ? n.constant_int(2, "axis") : -2); }
+Results dft(Node& n) {
+  if (!n.has(2)) return transform(n, -2);
+  const Expr x = with_parts_of_input(n);
+  const size_t rank = type_of(x).rank();
+  return {along_input_axis(n, 2, {rank, rank - 1}, [&](size_t axis) { return transform(n, x, axis); })};
+}
 
 // The transforms of the frames of a signal: (batch, frequencies, frames, 2)
 Expr frames(Node& n, Expr signal, Expr window, int64_t length, int64_t step, bool onesided) {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/cat.h"
+#include "frontend/onnx/resize_taps.h"
 #include "frontend/onnx/roi_maximum.h"
 
 namespace relay::frontend {
@@ -60,19 +61,15 @@ Results affine_grid(Node& n) {
   if (n.integer("align_corners", 0) == 0) {
     // The outer sides of the pixels are -1 and 1, and so their centres are a little inside. Columns
     // are in the order x, y, z, and the last one moves.
-    std::vector<double> shares;
+    static constexpr double kOne[] = {1};
+    std::vector<Expr> shares;
     for (size_t d = size.size(); d-- > 0;) {
-      if (!size[d].is_const() || size[d].value() < 1) {
-        n.unsupported("align_corners=0 is not supported for a size that is not known",
-                      "fix the dynamic axis with --input-shapes");
-      }
-      const auto extent = static_cast<double>(size[d].value());
-      shares.push_back((extent - 1) / extent);
+      n.require(!size[d].is_const() || size[d].value() >= 1, "its size has an extent without pixels");
+      const Expr extent = n.reshape(real_extent(n, size[d]), {Dim(1)});
+      shares.push_back(n.call(kDivide, {n.call(kSubtract, {extent, n.scalar(kFloat64, 1)}), extent}));
     }
-    shares.push_back(1);
-    const Tensor factors = Tensor::of(type_of(map).dtype, {static_cast<int64_t>(shares.size())},
-                                      std::span<const double>(shares));
-    map = n.call(kMultiply, {map, n.builder().constant(factors)});
+    shares.push_back(n.builder().constant(Tensor::of(kFloat64, {1}, std::span<const double>(kOne))));
+    map = n.call(kMultiply, {map, folded(n, n.cast(n.concatenate(shares, 0), type_of(map).dtype))});
   }
   const Expr grid = n.call(kAffineGrid, {map}, {{"target_shape", size}});
   std::vector<int64_t> back{0};
