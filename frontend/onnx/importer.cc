@@ -20,16 +20,18 @@ constexpr int64_t kOldestOpset = 1;
 
 }  // namespace
 
-Importer::Importer(const ::onnx::ModelProto& model, const std::string& name, const std::string* folder,
-                   const Module& empty, const ImportOptions& options, Diagnostics& diagnostics)
-    : model_(model),
+Importer::Importer(std::shared_ptr<const ::onnx::ModelProto> model, const std::string& name,
+                   const std::string* folder, const Module& empty, const ImportOptions& options,
+                   Diagnostics& diagnostics)
+    : model_(*model),
       name_(name),
       folder_(folder),
       empty_(empty),
       module_(empty),
       options_(options),
       diagnostics_(diagnostics),
-      builder_(module_.context()) {}
+      builder_(module_.context()),
+      owner_(std::move(model)) {}
 
 Result<Module> Importer::run() {
   if (!check_versions()) return kReported;
@@ -163,13 +165,15 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
         .note("save its weights as dense tensors");
     ok = false;
   }
+  const bool in_model = &graph == &model_.graph();           // not a part of a function's body
   std::optional<std::unordered_set<std::string_view>> used;  // looked up where there is text
   for (const ::onnx::TensorProto& proto : graph.initializer()) {
     if (proto.data_type() == ::onnx::TensorProto::STRING) {
       if (!used) used = used_names(graph);
       if (!used->contains(proto.name())) continue;
     }
-    Result<Tensor> t = data::tensor_of(proto, name_, folder_, Span::none(), diagnostics_);
+    Result<Tensor> t =
+        data::tensor_of(proto, name_, folder_, Span::none(), diagnostics_, in_model ? owner_ : nullptr);
     ok = ok && t.ok();
     if (!t) continue;
     Operand value = constant(std::move(*t));
