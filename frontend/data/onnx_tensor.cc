@@ -1,9 +1,11 @@
 #include "frontend/data/onnx_tensor.h"
 
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream.h>
 #include <google/protobuf/stubs/logging.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <climits>
@@ -158,6 +160,199 @@ std::string read_place(const onnx::TensorProto& proto, Place& out) {
   return located ? "" : "it has no location";
 }
 
+// Reads one proto, and reports what is wrong with it.
+class ProtoReader {
+ public:
+  ProtoReader(const onnx::TensorProto& proto, std::string_view source, const std::string* folder, Span span,
+              Diagnostics& diagnostics, std::shared_ptr<const void> owner)
+      : proto_(proto),
+        source_(source),
+        folder_(folder),
+        span_(span),
+        diagnostics_(diagnostics),
+        owner_(std::move(owner)) {}
+
+  Result<Tensor> read();
+
+ private:
+  Reported refuse(std::string why, Slug slug = "onnx-tensor-invalid");
+  Reported refuse_external(const Diagnostics& why);
+  Result<Tensor> read_external();
+  Result<Tensor> read_from(const InputFile& file, uint64_t offset);
+  Result<Tensor> read_inside();
+  Result<Tensor> read_raw();
+  std::string needs() const { return cat("its shape ", show(shape_), " of ", kind_, " needs ", needed_); }
+
+  const onnx::TensorProto& proto_;
+  std::string_view source_;
+  const std::string* folder_;
+  Span span_;
+  Diagnostics& diagnostics_;
+  std::shared_ptr<const void> owner_;
+  Layout layout_ = {};
+  std::string kind_;
+  Shape shape_;
+  int64_t count_ = 0;
+  uint64_t needed_ = 0;  // bytes
+};
+
+Reported ProtoReader::refuse(std::string why, Slug slug) {
+  Diagnostic& d = diagnostics_.error(
+      span_, slug, cat("tensor `", proto_.name().substr(0, 200), "` of `", source_, "`: ", why));
+  if (slug == "external-data-size") d.note("the file is cut short, or belongs to another version of the model");
+  return kReported;
+}
+
+Result<Tensor> ProtoReader::read() {
+  const std::optional<Layout> layout = layout_of_onnx(proto_.data_type());
+  kind_ = onnx_dtype_name(proto_.data_type());
+  if (!layout)
+    return refuse(cat("elements of type ", kind_, " are not supported; booleans, integers and floats are"),
+                  "unsupported-dtype");
+  if (proto_.has_segment())
+    return refuse("tensors in segments are not supported; save it whole", "unsupported-tensor");
+  layout_ = *layout;
+  shape_.assign(proto_.dims().begin(), proto_.dims().end());
+  for (int64_t extent : shape_) {
+    if (extent < 0) return refuse(cat("its shape ", show(shape_), " has a negative extent"));
+  }
+  const std::optional<int64_t> count = element_count(shape_);
+  if (!count || *count > INT64_MAX / 8) return refuse("its shape is too large");
+  count_ = *count;
+  needed_ = layout_.bytes(count_);
+  try {
+    if (proto_.data_location() == onnx::TensorProto::EXTERNAL) return read_external();
+    if (proto_.external_data_size() > 0)
+      return refuse("it has external data and does not say so in `data_location`");
+    return proto_.has_raw_data() ? read_raw() : read_inside();
+  } catch (const std::bad_alloc&) {
+    return refuse(cat("not enough memory for ", needed_, " bytes"), "limit-memory");
+  }
+}
+
+Reported ProtoReader::refuse_external(const Diagnostics& why) {
+  diagnostics_
+      .error(span_, "external-data-refused",
+             cat("tensor `", proto_.name().substr(0, 200), "` of `", source_,
+                 "`: ", why.all().front().message()))
+      .note(std::string(kWhatAModelMayName));
+  return kReported;
+}
+
+Result<Tensor> ProtoReader::read_external() {
+  if (!folder_)
+    return refuse("its elements are in another file, which is not read here", "external-data-refused");
+  Place place;
+  if (std::string wrong = read_place(proto_, place); !wrong.empty())
+    return refuse(cat("external data: ", wrong), "external-data-refused");
+  Diagnostics own;
+  Result<InputFile> file = InputFile::open_beneath(*folder_, place.location, own);
+  if (!file) return refuse_external(own);
+  if (place.length && *place.length != needed_) {
+    return refuse(cat(needs(), " bytes and its external data has ", *place.length), "external-data-size");
+  }
+  if (place.offset > file->size() || needed_ > file->size() - place.offset) {
+    return refuse(cat("its external data at offset ", place.offset, " needs ", needed_, " bytes and `",
+                      place.location.substr(0, 200), "` has ", file->size()),
+                  "external-data-size");
+  }
+  return read_from(*file, place.offset);
+}
+
+Result<Tensor> ProtoReader::read_from(const InputFile& file, uint64_t offset) {
+  const DType dtype = layout_.dtype;
+  if (!layout_.packed() && !dtype.is_bool()) {
+    Tensor out(dtype, shape_);
+    if (!file.read_at(offset, out.data(), needed_, diagnostics_)) return kReported;
+    return out;
+  }
+  std::string bytes(needed_, '\0');
+  if (!file.read_at(offset, bytes.data(), needed_, diagnostics_)) return kReported;
+  if (dtype.is_bool()) {
+    Result<Tensor> out = copy_elements(dtype, shape_, bytes);
+    if (out.ok()) return out;
+    throw std::bad_alloc();
+  }
+  Tensor out(dtype, shape_);
+  unpack(bytes, layout_.bits, out);
+  return out;
+}
+
+Result<Tensor> ProtoReader::read_raw() {
+  const std::string& raw = proto_.raw_data();
+  if (raw.size() != needed_) return refuse(cat(needs(), " bytes and it has ", raw.size()));
+  if (layout_.packed()) {
+    Tensor out(layout_.dtype, shape_);
+    unpack(raw, layout_.bits, out);
+    return out;
+  }
+  // A small tensor may be kept after all others are gone.
+  constexpr uint64_t kLeastSharedBytes = 4096;
+  const bool aligned = reinterpret_cast<uintptr_t>(raw.data()) % layout_.dtype.bytes() == 0;
+  if (owner_ && aligned && needed_ >= kLeastSharedBytes && !layout_.dtype.is_bool())
+    return Tensor(layout_.dtype, shape_, const_cast<char*>(raw.data()), owner_);
+  Result<Tensor> out = copy_elements(layout_.dtype, shape_, raw);
+  if (out.ok()) return out;
+  throw std::bad_alloc();
+}
+
+Result<Tensor> ProtoReader::read_inside() {
+  // At least a byte of the file stands behind each element, so what is allocated is in
+  // proportion to the file.
+  const int64_t items = int64_t{proto_.float_data_size()} + proto_.double_data_size() +
+                        proto_.int32_data_size() + proto_.int64_data_size() + proto_.uint64_data_size();
+  if (items != layout_.numbers(count_)) {
+    return refuse(cat("its shape ", show(shape_), " needs ", count_, " elements and it has ", items));
+  }
+  Tensor out(layout_.dtype, shape_);
+  if (!take_fields(proto_, layout_, out))
+    return refuse(cat("its elements are not in the field that ", kind_, " uses"));
+  return out;
+}
+
+// A file as the parser of messages reads it.
+class FilePieces : public google::protobuf::io::ZeroCopyInputStream {
+ public:
+  explicit FilePieces(const InputFile& file) : file_(file), buffer_(kPieceBytes, '\0') {}
+
+  bool Next(const void** data, int* size) override {
+    const uint64_t length = std::min<uint64_t>(kPieceBytes, file_.size() - at_);
+    if (length == 0 || !file_.read_at(at_, buffer_.data(), length, wrong_).ok()) return false;
+    at_ += length;
+    *data = buffer_.data();
+    *size = static_cast<int>(length);
+    return true;
+  }
+  void BackUp(int count) override { at_ -= static_cast<uint64_t>(count); }
+  bool Skip(int count) override {
+    const uint64_t length = std::min<uint64_t>(static_cast<uint64_t>(count), file_.size() - at_);
+    at_ += length;
+    return length == static_cast<uint64_t>(count);
+  }
+  int64_t ByteCount() const override { return static_cast<int64_t>(at_); }
+  const Diagnostics& wrong() const { return wrong_; }
+
+ private:
+  static constexpr size_t kPieceBytes = 1 << 20;
+  const InputFile& file_;
+  std::string buffer_;
+  uint64_t at_ = 0;
+  Diagnostics wrong_;
+};
+
+// What is wrong with the message, or an empty text.
+std::string parse_stream(google::protobuf::io::CodedInputStream& input, google::protobuf::MessageLite& out) {
+  constexpr int kMaxNesting = 100;
+  const google::protobuf::LogSilencer quiet;
+  input.SetRecursionLimit(kMaxNesting);
+  if (out.ParseFromCodedStream(&input) && input.ConsumedEntireMessage()) return {};
+  return "it is not a sound protobuf message (damaged, cut short, or nested too deeply)";
+}
+
+std::string too_long(uint64_t bytes) {
+  return bytes > INT_MAX ? cat("a protobuf message has at most ", INT_MAX, " bytes") : std::string();
+}
+
 }  // namespace
 
 std::optional<DType> dtype_of_onnx(int64_t code) {
@@ -183,112 +378,8 @@ std::string onnx_dtype_name(int64_t code) {
 }
 
 Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source, const std::string* folder,
-                         Span span, Diagnostics& diagnostics) {
-  const auto refuse = [&](std::string why, Slug slug = "onnx-tensor-invalid") -> Reported {
-    Diagnostic& d = diagnostics.error(
-        span, slug, cat("tensor `", proto.name().substr(0, 200), "` of `", source, "`: ", why));
-    if (slug == "external-data-size")
-      d.note("the file is cut short, or belongs to another version of the model");
-    return kReported;
-  };
-  const std::optional<Layout> layout = layout_of_onnx(proto.data_type());
-  if (!layout)
-    return refuse(cat("elements of type ", onnx_dtype_name(proto.data_type()),
-                      " are not supported; booleans, integers and floats are"),
-                  "unsupported-dtype");
-  if (proto.has_segment())
-    return refuse("tensors in segments are not supported; save it whole", "unsupported-tensor");
-
-  const Shape shape(proto.dims().begin(), proto.dims().end());
-  for (int64_t extent : shape) {
-    if (extent < 0) return refuse(cat("its shape ", show(shape), " has a negative extent"));
-  }
-  const std::optional<int64_t> count = element_count(shape);
-  if (!count || *count > INT64_MAX / 8) return refuse("its shape is too large");
-  const DType dtype = layout->dtype;
-  const uint64_t needed = layout->bytes(*count);
-  const std::string kind = onnx_dtype_name(proto.data_type());
-
-  if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
-    if (!folder)
-      return refuse("its elements are in another file, which is not read here", "external-data-refused");
-    Place place;
-    if (std::string wrong = read_place(proto, place); !wrong.empty()) {
-      return refuse(cat("external data: ", wrong), "external-data-refused");
-    }
-    Diagnostics own;
-    Result<InputFile> file = InputFile::open_beneath(*folder, place.location, own);
-    if (!file) {
-      diagnostics
-          .error(span, "external-data-refused",
-                 cat("tensor `", proto.name().substr(0, 200), "` of `", source,
-                     "`: ", own.all().front().message()))
-          .note(std::string(kWhatAModelMayName));
-      return kReported;
-    }
-    if (place.length && *place.length != needed) {
-      return refuse(cat("its shape ", show(shape), " of ", kind, " needs ", needed,
-                        " bytes and its external data has ", *place.length),
-                    "external-data-size");
-    }
-    if (place.offset > file->size() || needed > file->size() - place.offset) {
-      return refuse(cat("its external data at offset ", place.offset, " needs ", needed, " bytes and `",
-                        place.location.substr(0, 200), "` has ", file->size()),
-                    "external-data-size");
-    }
-    try {
-      if (!layout->packed() && !dtype.is_bool()) {
-        Tensor out(dtype, shape);
-        if (!file->read_at(place.offset, out.data(), needed, diagnostics)) return kReported;
-        return out;
-      }
-      std::string bytes(needed, '\0');
-      if (!file->read_at(place.offset, bytes.data(), needed, diagnostics)) return kReported;
-      if (dtype.is_bool()) {
-        Result<Tensor> out = copy_elements(dtype, shape, bytes);
-        if (out.ok()) return out;
-        throw std::bad_alloc();
-      }
-      Tensor out(dtype, shape);
-      unpack(bytes, layout->bits, out);
-      return out;
-    } catch (const std::bad_alloc&) {
-      return refuse(cat("not enough memory for ", needed, " bytes"), "limit-memory");
-    }
-  }
-  if (proto.external_data_size() > 0)
-    return refuse("it has external data and does not say so in `data_location`");
-
-  if (proto.has_raw_data()) {
-    if (proto.raw_data().size() != needed) {
-      return refuse(cat("its shape ", show(shape), " of ", kind, " needs ", needed, " bytes and it has ",
-                        proto.raw_data().size()));
-    }
-  } else {
-    // At least a byte of the file stands behind each element, so what is allocated is in
-    // proportion to the file.
-    const int64_t items = int64_t{proto.float_data_size()} + proto.double_data_size() +
-                          proto.int32_data_size() + proto.int64_data_size() + proto.uint64_data_size();
-    if (items != layout->numbers(*count)) {
-      return refuse(cat("its shape ", show(shape), " needs ", *count, " elements and it has ", items));
-    }
-  }
-  try {
-    if (proto.has_raw_data() && !layout->packed()) {
-      Result<Tensor> out = copy_elements(dtype, shape, proto.raw_data());
-      if (out.ok()) return out;
-      throw std::bad_alloc();
-    }
-    Tensor out(dtype, shape);
-    if (proto.has_raw_data()) {
-      unpack(proto.raw_data(), layout->bits, out);
-    } else if (!take_fields(proto, *layout, out)) {
-      return refuse(cat("its elements are not in the field that ", kind, " uses"));
-    }
-    return out;
-  } catch (const std::bad_alloc&) {
-    return refuse(cat("not enough memory for ", needed, " bytes"), "limit-memory");
-  }
+                         Span span, Diagnostics& diagnostics, std::shared_ptr<const void> owner) {
+  return ProtoReader(proto, source, folder, span, diagnostics, std::move(owner)).read();
 }
 
 std::string external_file(const onnx::TensorProto& proto) {
@@ -327,14 +418,18 @@ std::string onnx_tensor_bytes(const NamedTensor& tensor) {
 }
 
 std::string parse_message(std::string_view bytes, google::protobuf::MessageLite& out) {
-  constexpr int kMaxNesting = 100;
-  if (bytes.size() > INT_MAX) return cat("a protobuf message has at most ", INT_MAX, " bytes");
-  const google::protobuf::LogSilencer quiet;
+  if (std::string wrong = too_long(bytes.size()); !wrong.empty()) return wrong;
   google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t*>(bytes.data()),
                                                static_cast<int>(bytes.size()));
-  input.SetRecursionLimit(kMaxNesting);
-  if (out.ParseFromCodedStream(&input) && input.ConsumedEntireMessage()) return {};
-  return "it is not a sound protobuf message (damaged, cut short, or nested too deeply)";
+  return parse_stream(input, out);
+}
+
+std::string parse_message(const InputFile& file, google::protobuf::MessageLite& out) {
+  if (std::string wrong = too_long(file.size()); !wrong.empty()) return wrong;
+  FilePieces pieces(file);
+  google::protobuf::io::CodedInputStream input(&pieces);
+  std::string wrong = parse_stream(input, out);
+  return pieces.wrong().has_errors() ? pieces.wrong().all().front().message() : wrong;
 }
 
 }  // namespace relay::frontend::data

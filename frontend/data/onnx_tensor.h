@@ -1,12 +1,14 @@
 // ONNX's TensorProto: initialisers and attributes of models, and the files of test_data_set_N/.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/diagnostics.h"
 #include "base/result.h"
+#include "frontend/data/input_file.h"
 #include "frontend/data/limits.h"
 #include "frontend/data/named_tensors.h"
 
@@ -28,9 +30,9 @@ std::string onnx_dtype_name(int64_t code);  // "FLOAT", "COMPLEX64", "data type 
 
 // The tensor that a proto describes; for a Storage, its carrier. This is the only place that reads
 // the elements of a proto, whether they are inside it or in a file beneath `folder` (null: a proto
-// that names a file is refused).
+// that names a file is refused). If `owner` keeps the proto alive, a large tensor shares its bytes.
 Result<Tensor> tensor_of(const onnx::TensorProto& proto, std::string_view source, const std::string* folder,
-                         Span span, Diagnostics& diagnostics);
+                         Span span, Diagnostics& diagnostics, std::shared_ptr<const void> owner = {});
 
 // The file that the elements of a proto lie in, relative to the model's folder; empty: they
 // are in the proto.
@@ -42,7 +44,8 @@ Result<NamedTensor> parse_onnx_tensor(std::string_view bytes, std::string_view s
 std::string onnx_tensor_bytes(const NamedTensor& tensor);
 
 // Reads a message with limits on nesting, without output of the library; what is wrong,
-// or an empty text.
+// or an empty text. A file is read piece by piece: no other copy of it is in memory.
 std::string parse_message(std::string_view bytes, google::protobuf::MessageLite& out);
+std::string parse_message(const InputFile& file, google::protobuf::MessageLite& out);
 
 }  // namespace relay::frontend::data

@@ -33,40 +33,82 @@ ImportFailure import_failure(const Diagnostics& diagnostics) {
   __builtin_unreachable();
 }
 
+namespace {
+
+// One model: how its bytes are looked at before it is parsed, and how it is parsed.
+class ModelReader {
+ public:
+  ModelReader(const std::string& name, const std::string* folder, const Module& empty,
+              const ImportOptions& options, Diagnostics& diagnostics)
+      : name_(name), folder_(folder), empty_(empty), options_(options), diagnostics_(diagnostics) {}
+
+  // Is it worth parsing? Reports why not.
+  bool scan(std::string_view bytes) {
+    if (bytes.empty()) return refuse("onnx-empty", "it is empty", "a download or an export was cut short");
+    if (bytes.starts_with("version https://git-lfs")) {
+      return refuse("onnx-git-lfs", "it is a pointer of Git LFS and not the model",
+                    "`git lfs pull` fetches it");
+    }
+    const WireFacts facts = scan_model(bytes);
+    if (!facts.wrong.empty()) return refuse("onnx-malformed", facts.wrong);
+    if (facts.nodes > options_.nodes) {
+      return refuse("limit-nodes",
+                    cat("it has ", facts.nodes, " nodes, more than the limit of ", options_.nodes),
+                    "divide the model into several");
+    }
+    if (facts.messages > bytes.size() / 16 + 4 * options_.nodes)
+      return refuse("limit-messages", cat("it has ", facts.messages, " parts, too many for its size"));
+    return true;
+  }
+
+  // The model that a text or a file holds.
+  template <class Source>
+  Result<Module> import(const Source& source) {
+    const auto model = std::make_shared<::onnx::ModelProto>();
+    if (std::string wrong = data::parse_message(source, *model); !wrong.empty()) {
+      refuse("onnx-malformed", std::move(wrong));
+      return kReported;
+    }
+    if (options_.tells_interface) options_.tells_interface(interface_of(*model));
+    return Importer(model, name_, folder_, empty_, options_, diagnostics_).run();
+  }
+
+ private:
+  bool refuse(Slug slug, std::string why, std::string remedy = {}) {
+    Diagnostic& d =
+        diagnostics_.error(Span::none(), slug, cat("cannot read the model `", name_, "`: ", why));
+    if (!remedy.empty()) d.note(std::move(remedy));
+    return false;
+  }
+
+  const std::string& name_;
+  const std::string* folder_;
+  const Module& empty_;
+  const ImportOptions& options_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
 Result<Module> import_onnx(const std::string& path, const Module& empty, const ImportOptions& options,
                            Diagnostics& diagnostics) {
-  Result<std::string> bytes = data::read_file(path, options.files.file_bytes, diagnostics);
-  if (!bytes) return kReported;
+  const Result<data::InputFile> file = data::InputFile::open(path, options.files.file_bytes, diagnostics);
+  if (!file) return kReported;
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  return import_onnx(*bytes, path, &folder, empty, options, diagnostics);
+  ModelReader reader(path, &folder, empty, options, diagnostics);
+  {
+    // Only the heads of its parts are looked at, so most of the file is not read here.
+    const Result<data::InputFile::Mapping> mapped = file->map(diagnostics);
+    if (!mapped || !reader.scan(mapped->bytes)) return kReported;
+  }
+  return reader.import(*file);
 }
 
 Result<Module> import_onnx(std::string_view bytes, const std::string& name, const std::string* folder,
                            const Module& empty, const ImportOptions& options, Diagnostics& diagnostics) {
-  const auto refuse = [&](Slug slug, std::string why, std::string remedy = {}) -> Reported {
-    Diagnostic& d = diagnostics.error(Span::none(), slug, cat("cannot read the model `", name, "`: ", why));
-    if (!remedy.empty()) d.note(std::move(remedy));
-    return kReported;
-  };
-  if (bytes.empty()) return refuse("onnx-empty", "it is empty", "a download or an export was cut short");
-  if (bytes.starts_with("version https://git-lfs")) {
-    return refuse("onnx-git-lfs", "it is a pointer of Git LFS and not the model",
-                  "`git lfs pull` fetches it");
-  }
-  if (const WireFacts facts = scan_model(bytes); !facts.wrong.empty()) {
-    return refuse("onnx-malformed", facts.wrong);
-  } else if (facts.nodes > options.nodes) {
-    return refuse("limit-nodes",
-                  cat("it has ", facts.nodes, " nodes, more than the limit of ", options.nodes),
-                  "divide the model into several");
-  } else if (facts.messages > bytes.size() / 16 + 4 * options.nodes) {
-    return refuse("limit-messages", cat("it has ", facts.messages, " parts, too many for its size"));
-  }
-  ::onnx::ModelProto model;
-  if (std::string wrong = data::parse_message(bytes, model); !wrong.empty())
-    return refuse("onnx-malformed", std::move(wrong));
-  if (options.tells_interface) options.tells_interface(interface_of(model));
-  return Importer(model, name, folder, empty, options, diagnostics).run();
+  ModelReader reader(name, folder, empty, options, diagnostics);
+  if (!reader.scan(bytes)) return kReported;
+  return reader.import(bytes);
 }
 
 std::vector<ImportableOperator> importable_operators() {

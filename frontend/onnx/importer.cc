@@ -20,9 +20,10 @@ constexpr int64_t kOldestOpset = 1;
 
 }  // namespace
 
-Importer::Importer(const ::onnx::ModelProto& model, const std::string& name, const std::string* folder,
-                   const Module& empty, const ImportOptions& options, Diagnostics& diagnostics)
-    : model_(model),
+Importer::Importer(std::shared_ptr<const ::onnx::ModelProto> model, const std::string& name,
+                   const std::string* folder, const Module& empty, const ImportOptions& options,
+                   Diagnostics& diagnostics)
+    : model_(*model),
       name_(name),
       folder_(folder),
       empty_(empty),
@@ -30,7 +31,8 @@ Importer::Importer(const ::onnx::ModelProto& model, const std::string& name, con
       options_(options),
       diagnostics_(diagnostics),
       builder_(module_.context()),
-      sink_(&diagnostics) {}
+      sink_(&diagnostics),
+      owner_(std::move(model)) {}
 
 Result<Module> Importer::run() {
   if (!check_versions()) return kReported;
@@ -164,13 +166,15 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
         .note("save its weights as dense tensors");
     ok = false;
   }
+  const bool in_model = &graph == &model_.graph();           // not a part of a function's body
   std::optional<std::unordered_set<std::string_view>> used;  // looked up where there is text
   for (const ::onnx::TensorProto& proto : graph.initializer()) {
     if (proto.data_type() == ::onnx::TensorProto::STRING) {
       if (!used) used = used_names(graph);
       if (!used->contains(proto.name())) continue;
     }
-    Result<Tensor> t = data::tensor_of(proto, name_, folder_, Span::none(), diagnostics_);
+    Result<Tensor> t =
+        data::tensor_of(proto, name_, folder_, Span::none(), diagnostics_, in_model ? owner_ : nullptr);
     ok = ok && t.ok();
     if (!t) continue;
     Operand value = constant(std::move(*t));

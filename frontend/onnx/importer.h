@@ -28,8 +28,10 @@ struct JoinedValue {
 
 class Importer {
  public:
-  Importer(const ::onnx::ModelProto& model, const std::string& name, const std::string* folder,
-           const Module& empty, const ImportOptions& options, Diagnostics& diagnostics);
+  // Large weights share the bytes of the model.
+  Importer(std::shared_ptr<const ::onnx::ModelProto> model, const std::string& name,
+           const std::string* folder, const Module& empty, const ImportOptions& options,
+           Diagnostics& diagnostics);
 
   Result<Module> run();
 
@@ -245,6 +247,8 @@ class Importer {
   NodeMap<bool> tried_;
   int64_t unrolled_steps_ = 0;
   int64_t evaluation_budget_ = int64_t{1} << 28;  // additions, or so
+
+  std::shared_ptr<const ::onnx::ModelProto> owner_;  // of model_, and of weights that share its bytes
 };
 
 // "a sequence", "a map": what is not a tensor, for messages.

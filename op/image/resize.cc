@@ -17,7 +17,8 @@
 //   C3: size is one positive extent, or one for each axis.
 //   C4: method, coordinate_transformation_mode and rounding_method are known words.
 //   C5: the image has at least one pixel.
-//   C6: roi is empty, unless places come from it; cubic_exclude is 0 or 1; out_dtype is the data's.
+//   C6: roi is empty or zeros, unless places come from it; cubic_exclude is 0 or 1; out_dtype is
+//       the data's.
 //   C7: with tf_crop_and_resize roi has the start of each axis, and then the end of
 //       each: finite numbers.
 //
@@ -154,7 +155,8 @@ Type relate(Relation& r, const ResizeAttrs<count>& a) {
     dims[2 + axis] = to;
   }
   const bool crops = how.mode == Mode::kTfCrop;
-  r.require(crops || how.roi.empty(), kAttributes, "roi must be empty");  // C6
+  const bool zeros = std::all_of(how.roi.begin(), how.roi.end(), [](double v) { return v == 0; });
+  r.require(crops || zeros, kAttributes, "roi must be empty or zeros: only tf_crop_and_resize reads it");  // C6
   if (crops) {
     const bool finite =
         std::all_of(how.roi.begin(), how.roi.end(), [](double v) { return std::isfinite(v); });
