@@ -28,8 +28,9 @@ one("copy", lambda torch, x: x.clone())
 one("nn.relu", lambda torch, x: torch.relu(x))
 for _name, _theirs in {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "power": "pow",
                        "maximum": "maximum", "minimum": "minimum", "mod": "fmod", "trunc_mod": "fmod",
-                       "floor_mod": "remainder", "floor_divide": "floor_divide"}.items():
+                       "floor_mod": "remainder"}.items():
     one(_name, lambda torch, x, y, n=_theirs: getattr(torch, n)(x, y))
+one("floor_divide", lambda torch, x, y: torch.div(x, y, rounding_mode="floor"))
 one("trunc_divide", lambda torch, x, y: torch.div(x, y, rounding_mode="trunc"))
 one("where", lambda torch, c, x, y: torch.where(c.bool(), x, y))
 one("zeros_like", lambda torch, x: torch.zeros_like(x))
@@ -171,7 +172,7 @@ def take(torch, a, attrs, shapes):
         return None
     places = places.clamp(0, x.shape[axis] - 1)
     out = x.index_select(axis, places.flatten())
-    return out.reshape(*x.shape[:axis], *places.shape, *x.shape[axis + 1 :])
+    return out.reshape((*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]))
 
 
 @reference("gather_nd")
@@ -181,7 +182,7 @@ def gather_nd(torch, a, attrs, shapes):
 
 @reference("sort")
 def sort(torch, a, attrs, shapes):
-    return torch.sort(a[0], attrs.get("axis", -1), descending=not attrs.get("is_ascend", True), stable=True)[0]
+    return torch.sort(a[0], dim=attrs.get("axis", -1), descending=not attrs.get("is_ascend", True), stable=True)[0]
 
 
 @reference("topk")
@@ -251,10 +252,9 @@ def plain(attrs):
 @reference("nn.matmul", "nn.batch_matmul")
 def matmul(torch, a, attrs, shapes):
     x, y = a
-    batched = len(shapes[0]) == 3
     x = x.mT if attrs.get("transpose_a", attrs.get("tensor_a_transpose")) else x
     transposed = attrs.get("transpose_b", attrs.get("tensor_b_transpose"))
-    return x @ (y.mT if (batched if transposed is None else transposed) else y) if x.dim() == y.dim() else None
+    return x @ (y.mT if transposed else y) if x.dim() == y.dim() else None
 
 
 def sizes(value, count, default):
@@ -277,7 +277,7 @@ def padded(torch, x, attrs, count, value=0.0):
 
 def convolution(count):
     def run(torch, a, attrs, shapes):
-        if not plain(attrs):
+        if not plain(attrs) or 0 in a[1].shape:
             return None
         f = getattr(torch.nn.functional, f"conv{count}d")
         return f(padded(torch, a[0], attrs, count), a[1], stride=sizes(attrs.get("strides"), count, 1),
