@@ -195,8 +195,8 @@ void run_for_gpu(const Options& o, const std::vector<target::Target>& targets, S
   Result<driver::Model> model = load_specialised(o.model, s);
   if (!model || !spares_inputs(o, product, *model, s)) return;
   stages.next("passes and plan");
-  Progress progress(s, "compile");
-  progress.step("optimising");
+  std::optional<Progress> progress(std::in_place, s, "compile");
+  progress->step("optimising");
   Diagnostics diagnostics;
   const Result<Module> lowered = lower(o, *model, target, s, diagnostics);
   const Result<aot::Program> program =
@@ -215,14 +215,16 @@ void run_for_gpu(const Options& o, const std::vector<target::Target>& targets, S
     s.fail(diagnostics, model->module.context().sources());
     return;
   }
+  if (o.emit == "cuda") progress.reset();
   if (o.emit == "cuda") return deliver(aot::listing(*sources), o, s);
-  progress.step("compiling CUDA");
+  progress->step("compiling CUDA");
   stages.next("compile CUDA and link");
   aot::cuda::CompileOptions compile{.opt_level = o.opt_level, .weights = emit.weights};
   if (product.package) compile.soname = product.package->soname();
   const Result<std::string> library = aot::cuda::compile(*sources, target, compile, diagnostics);
   const Result<std::vector<std::string>> written =
       library ? write(product, *sources, *library, diagnostics) : Result<std::vector<std::string>>(kReported);
+  progress.reset();
   if (!written) {
     s.fail(diagnostics, model->module.context().sources());
     return;
@@ -363,8 +365,9 @@ void run(const Options& o, Session& s) {
   Result<driver::Model> model = load_specialised(o.model, s);
   if (!model || !spares_inputs(o, product, *model, s)) return;
   stages.next("passes and plan");
-  Progress progress(s, "compile");
-  progress.step("optimising");
+  std::optional<Progress> progress(std::in_place, s, "compile");
+  progress->step("optimising");
+  if (o.emit == "graph") progress.reset();
   if (o.emit == "graph") return run_for_graph(o, *model, targets[0], s);
   const std::vector<driver::TargetProgram> programs = programs_for(o, *model, targets, s);
   if (programs.empty()) return;
@@ -375,9 +378,10 @@ void run(const Options& o, Session& s) {
   const aot::EmitOptions emit = emit_options(o, product, licence, first, s);
   if (s.exit_code != kOk) return;
   const aot::Sources sources = aot::emit(variants, emit);
+  if (o.emit == "cpp" || o.emit == "header") progress.reset();
   if (o.emit == "cpp") return deliver_source(sources, emit, o, s);
   if (o.emit == "header") return deliver(sources.header, o, s);
-  progress.step("compiling C++");
+  progress->step("compiling C++");
   stages.next("compile C++ and link");
   compile.opt_level = o.opt_level;
   compile.program = emit.program;
@@ -390,6 +394,7 @@ void run(const Options& o, Session& s) {
   if (product.package) compile.link_flags.push_back("-Wl,-soname," + product.package->soname());
   const std::vector<std::string> written =
       compile_and_write(product, *model, first, sources, emit.weights, compile, s);
+  progress.reset();
   if (written.empty()) return;
   report(o, first, sources, written, stages, s);
   for (const std::string& name : driver::needed_at_run_time(o.link))

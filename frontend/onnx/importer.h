@@ -194,9 +194,9 @@ class Importer {
   uint32_t refusal_behind(const ::onnx::NodeProto& proto, size_t before);
   std::optional<std::vector<Operand>> join_values(Fork& fork, const std::vector<JoinedValue>& values,
                                                   uint32_t yes_refused, uint32_t no_refused);
-  Expr trap(uint32_t refusal, Type type);       // fails when it is evaluated
-  void warn_of(const Diagnostics& refusals);    // of ways that need not be taken
-  void publish(const Path& path);               // the refusals of ways that do not meet
+  Expr trap(uint32_t refusal, Type type);     // fails when it is evaluated
+  void warn_of(const Diagnostics& refusals);  // of ways that need not be taken
+  void publish(const Path& path);             // the refusals of ways that do not meet
   void report_apart(const Fork& fork);
   bool is_only_output(const std::string& name) const;
 
@@ -239,8 +239,8 @@ class Importer {
 
   std::set<const Var*> switches_;  // inputs of one element, which may decide what a model does
   std::vector<const Fork*> choices_;
-  Diagnostics* sink_;                 // of refusals on the way that is converted
-  std::vector<std::string> refused_;  // their messages, by number, from 1 on
+  Diagnostics* sink_;                                  // of refusals on the way that is converted
+  std::vector<std::string> refused_;                   // their messages, by number, from 1 on
   std::set<std::pair<uint32_t, std::string>> warned_;  // places and messages
 
   NodeMap<relay::Value> evaluated_;  // null: cannot be evaluated

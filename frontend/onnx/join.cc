@@ -2,8 +2,8 @@
 //
 // A node may be wrong on one way only: an `LSTM` whose input has four dimensions if a branch was
 // taken that no run takes. So a refusal on a way is kept until the ways meet. If both were refused,
-// the refusals are errors of the model. Otherwise they are warnings, and on the way that was refused
-// stands a kernel that fails.
+// the refusals are errors of the model. Otherwise they are warnings, and on the way that was
+// refused stands a kernel that fails.
 #include <algorithm>
 
 #include "base/cat.h"
@@ -93,7 +93,7 @@ std::optional<std::vector<Operand>> Importer::join_values(Fork& fork, const std:
     const Var* const any = builder_.var("any", type);
     return builder_.call(builder_.fn({&any, 1}, any), {e}, {}, type);
   };
-  const auto way = [&](const Path& path, uint32_t refused, Operand* JoinedValue::*side) {
+  const auto way = [&](const Path& path, uint32_t refused, Operand* JoinedValue::* side) {
     if (refused != 0) return trap(refused, type);
     std::vector<Expr> fields;
     for (size_t i = 0; i < values.size(); ++i)

@@ -12,14 +12,14 @@ namespace {
 // A field of a protobuf message that holds another message.
 std::string field(int number, const std::string& message) {
   std::string out(1, static_cast<char>(number << 3 | 2));
-  for (size_t n = message.size(); ; n >>= 7) {
+  for (size_t n = message.size();; n >>= 7) {
     out += static_cast<char>((n & 0x7f) | (n > 0x7f ? 0x80 : 0));
     if (n <= 0x7f) return out + message;
   }
 }
 
-// A model whose `If` has an `If` in its branch, and so on. Protobuf's own writer would need as deep a
-// stack as the readers must not.
+// A model whose `If` has an `If` in its branch, and so on. Protobuf's own writer would need as deep
+// a stack as the readers must not.
 std::string nested_branches(int depth) {
   std::string graph = field(12, field(1, "y"));  // one output
   for (int i = 0; i < depth; ++i) {

@@ -34,7 +34,8 @@ size_t traps(const Imported& i) {
   return out;
 }
 
-void expect_warned(const TestModel& m, const std::string& type, std::initializer_list<std::string_view> said) {
+void expect_warned(const TestModel& m, const std::string& type,
+                   std::initializer_list<std::string_view> said) {
   const Imported i = import_model(m);
   ASSERT_TRUE(i.ok) << i.messages;
   EXPECT_EQ(i.type, type);

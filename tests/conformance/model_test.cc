@@ -60,19 +60,17 @@ TEST_P(RealModels, EnginesAgreeWithEachOtherAndWithAnother) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, RealModels,
-    ::testing::Values(RealModel{"mnist_8", true}, RealModel{"yunet_n_320", true},
-                      RealModel{"ultraface_rfb320", true}, RealModel{"super_resolution_10", false},
-                      RealModel{"ppocrv2_cls", false}, RealModel{"bert_tiny_dyn", false},
-                      RealModel{"magika_v3_3", false}, RealModel{"ultraface_rfb320_qdq", false},
-                      RealModel{"dtln_1", false}, RealModel{"gtcrn_simple", false},
-                      // One model for two rates, one for each of two branches.
-                      RealModel{"silero_vad_v5",
-                                false,
-                                "",
-                                {.input_shapes = {"input:1x512"}, .fixed_inputs = {"sr=16000"}}},
-                      // Both branches: the one that is not taken is wrong for the extents of the input.
-                      RealModel{"silero_vad_v5", false, "graph", {}, "_open"},
-                      RealModel{"charrnn_loop", false, "graph"}),
+    ::testing::Values(
+        RealModel{"mnist_8", true}, RealModel{"yunet_n_320", true}, RealModel{"ultraface_rfb320", true},
+        RealModel{"super_resolution_10", false}, RealModel{"ppocrv2_cls", false},
+        RealModel{"bert_tiny_dyn", false}, RealModel{"magika_v3_3", false},
+        RealModel{"ultraface_rfb320_qdq", false}, RealModel{"dtln_1", false},
+        RealModel{"gtcrn_simple", false},
+        // One model for two rates, one for each of two branches.
+        RealModel{
+            "silero_vad_v5", false, "", {.input_shapes = {"input:1x512"}, .fixed_inputs = {"sr=16000"}}},
+        // Both branches: the one that is not taken is wrong for the extents of the input.
+        RealModel{"silero_vad_v5", false, "graph", {}, "_open"}, RealModel{"charrnn_loop", false, "graph"}),
     [](const auto& info) { return cat(info.param.name, info.param.how); });
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Elements of 2 to 8 bits that no dtype of Relay is, through branches, loops, functions of the model
-// and sequences: they keep their bits, and stay what they are.
+// Elements of 2 to 8 bits that no dtype of Relay is, through branches, loops, functions of the
+// model and sequences: they keep their bits, and stay what they are.
 #include <gtest/gtest.h>
 
 #include "tests/conformance/run_model.h"
@@ -56,7 +56,8 @@ TEST(StorageFlow, Loops) {
   for (const bool rows : {false, true}) {
     TestModel m = small_input();
     m.input("count", {}, TensorProto::INT64);
-    m.node("Loop", {"count", "", "x"}, rows ? std::vector<std::string>{"all", "y"} : std::vector<std::string>{"y"});
+    m.node("Loop", {"count", "", "x"},
+           rows ? std::vector<std::string>{"all", "y"} : std::vector<std::string>{"y"});
     m.attr("body", *body.graph);
     if (rows) {
       expect_small(m, {number(2)}, {64, 64}, {1, 1});
