@@ -168,7 +168,8 @@ Expr slice_computed(Node& n) {
   if (n.has(3) && !n.known(3)) {
     // All axes are sliced, most of them from end to end.
     const Expr places = different_axes_from_front(n, 3, "axes", rank);
-    n.require(length_of(computed(n, 3, "axes")) == count, "its starts, ends, axes and steps have different lengths");
+    n.require(length_of(computed(n, 3, "axes")) == count,
+              "its starts, ends, axes and steps have different lengths");
     begin = placed(n, rank, 0, places, begin);
     end = placed(n, rank, INT64_MAX, places, end);
     steps = placed(n, rank, 1, places, steps);

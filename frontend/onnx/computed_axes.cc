@@ -56,23 +56,30 @@ Expr different_axes_from_front(Node& n, size_t i, std::string_view what, size_t 
   return n.call(kMultiply, {axes, looked_up(n, marked_axes(n, axes, rank), axes)});  // marks are 1
 }
 
-Expr along_input_axis(Node& n, size_t i, Choosable axes, const AlongAxis& along) {
-  const size_t count = axes.first;
-  if (n.known(i)) {
-    const size_t axis = n.axis(n.constant_int(i, "axis"), axes.rank);
-    n.require(axis < count, cat("its axis must be one of the first ", count));
-    return along(axis);
-  }
-  n.require(count > 0, "its input has no axes");
-  Expr axis = axes_from_front(n, i, "axis", axes.rank);
-  if (count < axes.rank) axis = looked_up(n, counted(n, count), axis);
+Choosable every_axis(size_t rank) {
+  Choosable out{rank, std::vector<size_t>(rank)};
+  std::iota(out.axes.begin(), out.axes.end(), size_t{0});
+  return out;
+}
+
+Expr along_input_axis(Node& n, size_t i, const Choosable& from, const AlongAxis& along) {
+  if (n.known(i)) return along(n.axis(n.constant_int(i, "axis"), from.rank));
+  const size_t count = from.axes.size();
+  n.require(count > 0, "its input has no such axes");
+  Expr axis = axes_from_front(n, i, "axis", from.rank);
   const TensorType& t = type_of(axis);
   n.require(t.rank() == 0 || !t.dims[0].is_const() || t.dims[0].value() == 1,
             cat("its axis (input ", i, ") must be one integer"));
   if (t.rank() == 1) axis = n.reshape(axis, {});
-  Expr out = along(count - 1);
-  for (size_t at = count - 1; at-- > 0;)
-    out = choose(n, n.call(kEqual, {axis, whole(n, static_cast<int64_t>(at))}), along(at), out);
+  // The place of the axis among those that may be chosen; the second table has none for others.
+  std::vector<int64_t> places(from.rank, static_cast<int64_t>(count));
+  for (size_t k = 0; k < count; ++k) places[from.axes[k]] = static_cast<int64_t>(k);
+  if (count < from.rank) axis = looked_up(n, counted(n, count), looked_up(n, n.ints(places), axis));
+  Expr out = along(from.axes.back());
+  for (size_t k = count - 1; k-- > 0;) {
+    const Expr is_this = n.call(kEqual, {axis, whole(n, static_cast<int64_t>(k))});
+    out = choose(n, is_this, along(from.axes[k]), out);
+  }
   return out;
 }
 

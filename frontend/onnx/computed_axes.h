@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "frontend/onnx/node.h"
 
@@ -20,14 +21,16 @@ Expr different_axes_from_front(Node& n, size_t i, std::string_view what, size_t 
 // one is given twice.
 Expr marked_axes(Node& n, Expr axes, size_t rank);
 
-// The axes of a tensor, of which the first may be chosen.
+// Which axes of a tensor may be chosen: each of them once, in order.
 struct Choosable {
-  size_t rank, first;
+  size_t rank;
+  std::vector<size_t> axes;
 };
+Choosable every_axis(size_t rank);
 // along(axis) for the axis that input i is. Only a run may tell which one it is: then the results
 // must have one rank, and a run traps if it may not be chosen.
 using AlongAxis = std::function<Expr(size_t axis)>;
-Expr along_input_axis(Node& n, size_t i, Choosable axes, const AlongAxis& along);
+Expr along_input_axis(Node& n, size_t i, const Choosable& from, const AlongAxis& along);
 // along(e, axis) for one marked axis after another. It must keep the rank.
 using AlongMarked = std::function<Expr(Expr e, size_t axis)>;
 Expr along_marked_axes(Node& n, Expr e, Expr marks, const AlongMarked& along);

@@ -59,7 +59,7 @@ TEST(ComputedAxes, ThatCannotBeAreRefused) {
   refused(along("Squeeze", {2, "n"}, {3}), ImportFailure::kBadModel, "more than its input has");
   refused(along("ReduceSum", {2, "n"}, {}), ImportFailure::kBadModel, "must be a list of integers");
   refused(along("CumSum", {2, "n"}, {2}), ImportFailure::kBadModel, "must be one integer");
-  refused(along("CumSum", {}, {}), ImportFailure::kBadModel, "has no axes");
+  refused(along("CumSum", {}, {}), ImportFailure::kBadModel, "has no such axes");
   TestModel real(18);
   real.input("x", {2}).input("axes", {1}).node("ReduceSum", {"x", "axes"}, {"y"});
   refused(real, ImportFailure::kBadModel, "must be a list of integers");

@@ -16,14 +16,20 @@ namespace {
 
 using namespace op;
 
-// A key of Threefry: the seed, the beginning of the path, and the counter 0.
-Expr key_of(Node& n) {
+// The bits of the seed: a float, but of Dropout an integer.
+int64_t seed_of(Node& n, bool is_whole) {
   if (!n.attribute("seed")) {
     n.unsupported("random numbers without a seed are not supported: each run would have others",
                   "give the node the attribute `seed`");
   }
+  if (is_whole) return n.integer("seed", 0);
+  return std::bit_cast<uint32_t>(static_cast<float>(n.real("seed", 0)));
+}
+
+// A key of Threefry: the seed, the beginning of the path, and the counter 0.
+Expr key_of(Node& n, bool is_whole = false) {
   Tensor key(kUInt64, {10});
-  key.set_int(0, std::bit_cast<uint32_t>(static_cast<float>(n.real("seed", 0))));
+  key.set_int(0, seed_of(n, is_whole));
   key.set_int(8, INT64_MIN);  // the first bit
   return n.builder().constant(key);
 }
@@ -38,7 +44,7 @@ DType dtype_of(Node& n, DType otherwise) {
 
 // Random numbers of an operator that takes a key and two numbers.
 Expr drawn(Node& n, const OpDef& distribution, double first, double second, const std::vector<Dim>& shape,
-           DType dtype) {
+           DType dtype, bool whole_seed = false) {
   if (!dtype.is_float()) n.unsupported(cat("random numbers of ", dtype.name(), " are not supported"));
   for (const Dim d : shape) {
     if (d.is_unknown())
@@ -47,8 +53,9 @@ Expr drawn(Node& n, const OpDef& distribution, double first, double second, cons
     n.require(!d.is_const() || d.value() >= 0, "its shape has a negative extent");
   }
   const DType made = dtype == kFloat64 ? kFloat64 : kFloat32;
-  const Expr pair = n.call(distribution, {key_of(n), n.scalar(made, first), n.scalar(made, second)},
-                           {{"out_shape", shape}, {"out_dtype", made}});
+  const Expr pair =
+      n.call(distribution, {key_of(n, whole_seed), n.scalar(made, first), n.scalar(made, second)},
+             {{"out_shape", shape}, {"out_dtype", made}});
   return n.cast(n.proj(pair, 1), dtype);
 }
 
@@ -99,7 +106,7 @@ Results dropped(Node& n) {
   const DType dtype = type_of(x).dtype, made = dtype == kFloat64 ? kFloat64 : kFloat32;
   if (!dtype.is_float()) n.unsupported(cat("elements of ", dtype.name(), " are not supported in training"));
   const Expr ratio = n.has(1) ? n.cast(n.reshape(n.input(1), {}), made) : n.scalar(made, 0.5);
-  const Expr stays = n.call(kGreaterEqual, {drawn(n, kUniform, 0, 1, dims_of(x), made), ratio});
+  const Expr stays = n.call(kGreaterEqual, {drawn(n, kUniform, 0, 1, dims_of(x), made, true), ratio});
   const Expr grown = n.call(kDivide, {n.cast(x, made), n.call(kSubtract, {n.scalar(made, 1), ratio})});
   return {n.call(kWhere, {stays, n.cast(grown, dtype), n.scalar(dtype, 0)}), stays};
 }
@@ -125,10 +132,13 @@ Results dropout(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Bernoulli", 15, bernoulli},         {"Dropout", 1, dropout, "training without a seed"},
+    {"Bernoulli", 15, bernoulli},
+    {"Dropout", 1, dropout, "training without a seed"},
     {"Multinomial", 7, multinomial},
-    {"RandomNormal", 1, random_normal},   {"RandomNormalLike", 1, random_normal_like},
-    {"RandomUniform", 1, random_uniform}, {"RandomUniformLike", 1, random_uniform_like},
+    {"RandomNormal", 1, random_normal},
+    {"RandomNormalLike", 1, random_normal_like},
+    {"RandomUniform", 1, random_uniform},
+    {"RandomUniformLike", 1, random_uniform_like},
 };
 
 }  // namespace

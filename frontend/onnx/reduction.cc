@@ -152,7 +152,7 @@ Results position(Node& n) {
 template <const OpDef& op>
 Results cumulative(Node& n) {
   const bool reverse = n.integer("reverse", 0) != 0, exclusive = n.integer("exclusive", 0) != 0;
-  return {along_input_axis(n, 1, {n.rank(0), n.rank(0)}, [&](size_t at) {
+  return {along_input_axis(n, 1, every_axis(n.rank(0)), [&](size_t at) {
     const auto axis = static_cast<int64_t>(at);
     const auto turn = [&](Expr e) { return reverse ? n.call(kReverse, {e}, {{"axis", axis}}) : e; };
     return turn(n.call(op, {turn(n.input(0))}, {{"axis", axis}, {"exclusive", exclusive}}));

@@ -346,10 +346,8 @@ Results resize(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Resize", 10, upsample},
-    {"Resize", 11, resize},
-    {"Upsample", 1, upsample_sides},
-    {"Upsample", 7, upsample_attributes},
+    {"Resize", 10, upsample},        {"Resize", 11, resize},
+    {"Upsample", 1, upsample_sides}, {"Upsample", 7, upsample_attributes},
     {"Upsample", 9, upsample},
 };
 

@@ -55,15 +55,17 @@ class Resizer {
 
 // Where the elements of the result lie in the input: a vector.
 Term Resizer::place() {
-  const Expr count = n_.call(kIota, std::span<const Expr>(),
-                             {{"shape", std::vector<Dim>{axis_.to}}, {"axis", int64_t{0}}, {"dtype", kInt64}});
+  const Expr count =
+      n_.call(kIota, std::span<const Expr>(),
+              {{"shape", std::vector<Dim>{axis_.to}}, {"axis", int64_t{0}}, {"dtype", kInt64}});
   const Term x = term(n_.cast(count, kFloat64));
   const std::string& form = form_.coordinates;
   if (form == "asymmetric") return x / scale_;
   if (form == "tf_half_pixel_for_nn") return (x + 0.5) / scale_;
   // The extent of the result before it is rounded, as in ONNX's own test cases.
   Term length = scale_ * from_;
-  if (form == "align_corners") return where(less(length.number(1), length), x * (from_ - 1) / (length - 1), x.number(0));
+  if (form == "align_corners")
+    return where(less(length.number(1), length), x * (from_ - 1) / (length - 1), x.number(0));
   if (form == "tf_crop_and_resize") {
     const Term start = term(axis_.start), end = term(axis_.end);
     length = length * (end - start);

@@ -116,8 +116,12 @@ Results dft_attribute(Node& n) { return transform(n, n.integer("axis", 1)); }
 Results dft(Node& n) {
   if (!n.has(2)) return transform(n, -2);
   const Expr x = with_parts_of_input(n);
-  const size_t rank = type_of(x).rank();
-  return {along_input_axis(n, 2, {rank, rank - 1}, [&](size_t axis) { return transform(n, x, axis); })};
+  Choosable from{type_of(x).rank(), {}};
+  const bool to_real = n.integer("inverse", 0) != 0 && n.integer("onesided", 0) != 0;
+  for (size_t axis = 0; axis + 1 < from.rank; ++axis) {
+    if (n.has(1) || length_of(n, type_of(x).dims[axis], to_real) != Dim(0)) from.axes.push_back(axis);
+  }
+  return {along_input_axis(n, 2, from, [&](size_t axis) { return transform(n, x, axis); })};
 }
 
 // The transforms of the frames of a signal: (batch, frequencies, frames, 2)
