@@ -85,8 +85,8 @@ std::string write_weights_beside(const std::string& folder, const Sources& sourc
   return write_files_atomically({&weights, 1});
 }
 
-Result<CompiledFile> compile(const Sources& sources, Weights weights, const toolchain::CompileOptions& options,
-                            Diagnostics& diagnostics) {
+Result<CompiledFile> compile(const Sources& sources, Weights weights,
+                             const toolchain::CompileOptions& options, Diagnostics& diagnostics) {
   if (std::string wrong = too_large_to_embed(sources.weights_bytes);
       weights == Weights::kEmbedded && !wrong.empty()) {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))

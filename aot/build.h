@@ -48,8 +48,8 @@ struct CompiledFile {
 // Compiles and links the sources: the library, or the program if the options say that it is one.
 // Reports "cannot-compile", before anything is compiled if the weights are too large for where they
 // are to be.
-Result<CompiledFile> compile(const Sources& sources, Weights weights, const toolchain::CompileOptions& options,
-                            Diagnostics& diagnostics);
+Result<CompiledFile> compile(const Sources& sources, Weights weights,
+                             const toolchain::CompileOptions& options, Diagnostics& diagnostics);
 
 struct ArtifactKind {
   Weights weights = Weights::kEmbedded;
@@ -60,8 +60,8 @@ struct ArtifactKind {
 // nothing beside it.
 std::vector<std::string> files_of(const std::string& artifact, ArtifactKind kind);
 // Writes NAME.so, NAME.h, if the weights are a file, NAME.safetensors, and perhaps NAME.py, for
-// `artifact` = DIR/NAME.so, which is to hold these: all of them whole, or none. Returns their paths.
-// Reports "file-unwritable".
+// `artifact` = DIR/NAME.so, which is to hold these: all of them whole, or none. Returns their
+// paths. Reports "file-unwritable".
 Result<std::vector<std::string>> write_artifact(const std::string& artifact, ArtifactKind kind,
                                                 const Sources& sources, const Contents& library,
                                                 Diagnostics& diagnostics);

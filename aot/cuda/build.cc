@@ -73,7 +73,7 @@ std::string find_nvcc(std::string& out) {
 }
 
 Result<CompiledFile> compile(const Sources& sources, const target::Target& target,
-                            const CompileOptions& options, Diagnostics& diagnostics) {
+                             const CompileOptions& options, Diagnostics& diagnostics) {
   const bool embeds = options.weights == Weights::kEmbedded;
   if (std::string wrong = too_large_to_embed(sources.weights_bytes); embeds && !wrong.empty()) {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))

@@ -26,7 +26,7 @@ struct CompileOptions {
 // Compiles and links by nvcc: the library, which needs the C library and the driver.
 // Reports "cannot-compile".
 Result<CompiledFile> compile(const Sources& sources, const target::Target& target,
-                            const CompileOptions& options, Diagnostics& diagnostics);
+                             const CompileOptions& options, Diagnostics& diagnostics);
 
 // Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `library` =
 // DIR/NAME.so: all whole or none. Returns their paths. Reports "cannot-compile" and

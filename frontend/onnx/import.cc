@@ -74,8 +74,7 @@ class ModelReader {
 
  private:
   bool refuse(Slug slug, std::string why, std::string remedy = {}) {
-    Diagnostic& d =
-        diagnostics_.error(Span::none(), slug, cat("cannot read the model `", name_, "`: ", why));
+    Diagnostic& d = diagnostics_.error(Span::none(), slug, cat("cannot read the model `", name_, "`: ", why));
     if (!remedy.empty()) d.note(std::move(remedy));
     return false;
   }

@@ -109,7 +109,8 @@ class Importer::Listing {
   // The bodies of functions follow, each once, below a line with the function's name. False if a
   // limit was passed, which is reported.
   bool write();
-  // Gives nodes their places, and reports those whose operators are not known. False if there are any.
+  // Gives nodes their places, and reports those whose operators are not known. False
+  // if there are any.
   bool check();
 
  private:

@@ -133,9 +133,7 @@ Results distances(Node& n) {
 // inverse) in as many steps as the matrix has rows.
 class Elimination {
  public:
-  Elimination(Node& n, Dim size) : n_(n), size_(size) {
-    rows_ = n.places({size});
-  }
+  Elimination(Node& n, Dim size) : n_(n), size_(size) { rows_ = n.places({size}); }
 
   Expr identity(DType dtype) { return n_.cast(n_.call(kEqual, {n_.expand_dims(rows_, 1), rows_}), dtype); }
 

@@ -123,11 +123,10 @@ bool Importer::Inputs::list() {
   for (const ::onnx::ValueInfoProto& input : i_.model_.graph().input()) {
     const bool is_new = names_.insert(input.name()).second;
     if (!is_new || input.name().empty()) {
-      i_.diagnostics_.error(
-          Span::none(), is_new ? Slug("onnx-unnamed-input") : Slug("onnx-redefined-value"),
-          cat("`", i_.name_, "`: ",
-              is_new ? "an input has no name"
-                     : cat("two inputs are called `", printable(input.name()), "`")));
+      i_.diagnostics_.error(Span::none(), is_new ? Slug("onnx-unnamed-input") : Slug("onnx-redefined-value"),
+                            cat("`", i_.name_, "`: ",
+                                is_new ? "an input has no name"
+                                       : cat("two inputs are called `", printable(input.name()), "`")));
       ok = false;
     } else if (!i_.scope_->find(input.name())) {  // an input with a default is a constant
       std::vector<const ::onnx::ValueInfoProto*> tensors;
@@ -148,7 +147,8 @@ bool Importer::Inputs::check_given(const Given& given, std::string_view what) {
   bool ok = true;
   for (const auto& [name, ignored] : given) {
     if (names_.contains(name) && !i_.scope_->find(name)) continue;
-    const std::vector<std::string> all = names_of(inputs_, [](const auto* i) { return printable(i->name()); });
+    const std::vector<std::string> all =
+        names_of(inputs_, [](const auto* i) { return printable(i->name()); });
     Diagnostic& d = i_.diagnostics_.error(
         Span::none(), "input-unknown",
         cat("a ", what, " was given for `", printable(name), "`, which is no input of `", i_.name_, "`"));
