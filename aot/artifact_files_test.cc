@@ -59,7 +59,7 @@ TEST(Artifact, MissingCutAndForeignWeightsAreRefused) {
   const Sources other = sources_of(kOtherProgram, {kAnyProcessor}, {.weights = Weights::kFile});
   ASSERT_EQ(other.weights.size(), bytes.size()) << "else the size alone tells them apart";
   const std::string foreign = folder.path() + "/foreign";
-  ASSERT_EQ(write_file_atomically(foreign, other.weights), "");
+  ASSERT_EQ(write_file_atomically(foreign, other.weights.text()), "");
   refused(foreign, "belong to another model");
 }
 

@@ -80,15 +80,21 @@ std::string name_of(const std::string& artifact) {
   return name;
 }
 
-Result<std::string> compile(const Sources& sources, Weights weights, const toolchain::CompileOptions& options,
-                            Diagnostics& diagnostics) {
+std::string write_weights_beside(const std::string& folder, const Sources& sources) {
+  const FileContents weights{cat(folder, "/", kWeightsSource), sources.weights.pieces()};
+  return write_files_atomically({&weights, 1});
+}
+
+Result<CompiledFile> compile(const Sources& sources, Weights weights,
+                             const toolchain::CompileOptions& options, Diagnostics& diagnostics) {
   if (std::string wrong = too_large_to_embed(sources.weights_bytes);
       weights == Weights::kEmbedded && !wrong.empty()) {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
         .note("`relay compile --weights-file` puts them into a file beside the library");
     return kReported;
   }
-  TemporaryFolder folder;
+  CompiledFile out{std::make_unique<TemporaryFolder>(), {}};
+  TemporaryFolder& folder = *out.folder;
   const auto uncompiled = [&](std::string wrong) {
     return report_uncompiled(
         std::move(wrong),
@@ -98,17 +104,15 @@ Result<std::string> compile(const Sources& sources, Weights weights, const toolc
   };
   if (std::string wrong = folder.make(); !wrong.empty()) return uncompiled(std::move(wrong));
   if (weights == Weights::kEmbedded) {
-    std::string wrong = write_file_atomically(cat(folder.path(), "/", kWeightsSource), sources.weights);
+    std::string wrong = write_weights_beside(folder.path(), sources);
     if (!wrong.empty()) return uncompiled(std::move(wrong));
   }
   std::vector<toolchain::Source> texts;
   for (const SourceFile& f : sources.files) texts.push_back({f.name, f.text, f.target});
-  const std::string made = folder.path() + "/model.so";
-  std::string bytes;
-  std::string wrong = toolchain::build_library(texts, options, folder.path(), made);
-  if (wrong.empty()) wrong = read_file(made, kMostLibraryBytes, bytes);
+  out.path = folder.path() + "/model.so";
+  std::string wrong = toolchain::build_library(texts, options, folder.path(), out.path);
   if (!wrong.empty()) return uncompiled(std::move(wrong));
-  return bytes;
+  return out;
 }
 
 std::vector<std::string> files_of(const std::string& artifact, ArtifactKind kind) {
@@ -119,15 +123,15 @@ std::vector<std::string> files_of(const std::string& artifact, ArtifactKind kind
 }
 
 Result<std::vector<std::string>> write_artifact(const std::string& artifact, ArtifactKind kind,
-                                                const Sources& sources, std::string_view bytes,
+                                                const Sources& sources, const Contents& library,
                                                 Diagnostics& diagnostics) {
   const Beside to = beside(artifact, kind);
   std::vector<FileContents> files;
-  if (!to.weights.empty()) files.push_back({to.weights, sources.weights});
+  if (!to.weights.empty()) files.push_back({to.weights, sources.weights.pieces()});
   if (!to.header.empty()) files.push_back({to.header, sources.header});
   const std::string module = kind.python ? python_module(stem_of(artifact, kind)) : "";
   if (!to.python.empty()) files.push_back({to.python, module});
-  files.push_back({artifact, bytes});  // last: where it is, the others are
+  files.push_back({artifact, library});  // last: where it is, the others are
   // All of them whole, or none, the last one last.
   Result<std::vector<std::string>> written = paths_of(files, write_files_atomically(files), diagnostics);
   if (written && kind.program && !is_stream(artifact)) make_executable(artifact);
@@ -137,9 +141,9 @@ Result<std::vector<std::string>> write_artifact(const std::string& artifact, Art
 Result<std::vector<std::string>> build(const Sources& sources, Weights weights,
                                        const toolchain::CompileOptions& options, const std::string& artifact,
                                        Diagnostics& diagnostics) {
-  const Result<std::string> bytes = compile(sources, weights, options, diagnostics);
-  if (!bytes) return kReported;
-  return write_artifact(artifact, {weights, options.program}, sources, *bytes, diagnostics);
+  const Result<CompiledFile> made = compile(sources, weights, options, diagnostics);
+  if (!made) return kReported;
+  return write_artifact(artifact, {weights, options.program}, sources, made->contents(), diagnostics);
 }
 
 }  // namespace relay::aot

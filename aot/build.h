@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,11 +34,22 @@ Reported report_uncompiled(std::string wrong, std::string note, Diagnostics& dia
 // are called after.
 std::string name_of(const std::string& artifact);
 
-// Compiles and links the sources: the bytes of the library, or of the program if the options say
-// that it is one. Reports "cannot-compile", before anything is compiled if the weights are too
-// large for where they are to be.
-Result<std::string> compile(const Sources& sources, Weights weights, const toolchain::CompileOptions& options,
-                            Diagnostics& diagnostics);
+// A library or program that was compiled: a file in a folder that goes with this.
+struct CompiledFile {
+  std::unique_ptr<TemporaryFolder> folder;
+  std::string path;
+  Contents contents() const { return Contents::of_file(path); }
+};
+
+// Writes what sources expect beside them: the embedded weights. Returns what is wrong, or an empty
+// text.
+[[nodiscard]] std::string write_weights_beside(const std::string& folder, const Sources& sources);
+
+// Compiles and links the sources: the library, or the program if the options say that it is one.
+// Reports "cannot-compile", before anything is compiled if the weights are too large for where they
+// are to be.
+Result<CompiledFile> compile(const Sources& sources, Weights weights,
+                             const toolchain::CompileOptions& options, Diagnostics& diagnostics);
 
 struct ArtifactKind {
   Weights weights = Weights::kEmbedded;
@@ -48,10 +60,10 @@ struct ArtifactKind {
 // nothing beside it.
 std::vector<std::string> files_of(const std::string& artifact, ArtifactKind kind);
 // Writes NAME.so, NAME.h, if the weights are a file, NAME.safetensors, and perhaps NAME.py, for
-// `artifact` = DIR/NAME.so, whose bytes these are: all of them whole, or none. Returns their paths.
-// Reports "file-unwritable".
+// `artifact` = DIR/NAME.so, which is to hold these: all of them whole, or none. Returns their
+// paths. Reports "file-unwritable".
 Result<std::vector<std::string>> write_artifact(const std::string& artifact, ArtifactKind kind,
-                                                const Sources& sources, std::string_view bytes,
+                                                const Sources& sources, const Contents& library,
                                                 Diagnostics& diagnostics);
 
 // Compiles an artifact and writes it. A source without a target is compiled for that of the

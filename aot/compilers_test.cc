@@ -306,7 +306,7 @@ struct Folder {
     EXPECT_EQ(folder.make(), "");
     const Sources sources = sources_of(program, {kAnyProcessor}, options);
     description = nlohmann::json::parse(sources.description);
-    write("weights.bin", sources.weights);
+    write("weights.bin", sources.weights.text());
     for (const SourceFile& f : sources.files) {
       write(f.name, f.text);
       if (f.name.ends_with(".cc")) files.push_back(f.name);
@@ -357,7 +357,7 @@ TEST_P(Warnings, ThereAreNoneInAListing) {
     const Sources sources =
         sources_of(program, {kAnyProcessor}, {.weights_source = "the \"weights\"", .kernel_files = 1});
     write("listing.cc", listing(sources));
-    if (sources.weights_bytes > 0) write("the \"weights\"", sources.weights);
+    if (sources.weights_bytes > 0) write("the \"weights\"", sources.weights.text());
     const Finished done = toolchain::run({GetParam(), "-std=c++17", "-Wall", "-Wextra", "-Wpedantic",
                                           "-Werror", "-fPIC", "-msse2", "-O1", "-c", "listing.cc"},
                                          folder.path(), 240);

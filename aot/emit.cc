@@ -79,11 +79,11 @@ class Emitter {
     Sources out;
     out.description = description();
     out.kernels = kernel_count();
-    out.weights_bytes = weights_.data.size();
+    out.weights_bytes = weights_.bytes;
     out.workspace_bytes = workspace_.bytes;
     out.workspace_grows = workspace_.grows;
     out.header = header();
-    out.weights = options_.weights == Weights::kFile ? weights_.head + weights_.data : weights_.data;
+    out.weights = options_.weights == Weights::kFile ? weights_.file() : weights_.section();
     out.files.push_back({"relay.h", std::string(kRelayHeader)});
     out.files.push_back({"dlpack.h", std::string(kDlpackHeader)});
     if (vta_) out.files.push_back({"relay_vta.h", std::string(kRelayVtaHeader)});
@@ -110,7 +110,7 @@ class Emitter {
     if (has_values()) aot::describe(interface(), d);
     if (!options_.bounds.empty()) d["bounds"] = options_.bounds;
     d["workspace_bytes"] = workspace_.bytes;
-    d["weights_bytes"] = weights_.data.size();
+    d["weights_bytes"] = weights_.bytes;
     d["weights"] = options_.weights == Weights::kFile ? options_.model_name + ".safetensors" : "embedded";
     d["kernels"] = kernel_count();
     d["target"] = targets();
@@ -390,7 +390,7 @@ class Emitter {
 
   std::string weights_text() const {
     if (options_.weights == Weights::kFile) return print_weights_file(weights_, options_.model_name);
-    return embed_weights(weights_.data.empty() ? std::string_view() : options_.weights_source) +
+    return embed_weights(weights_.bytes == 0 ? std::string_view() : options_.weights_source) +
            declare_embedded_weights();
   }
 

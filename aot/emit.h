@@ -14,6 +14,7 @@
 
 #include "aot/program.h"
 #include "aot/vta_layers.h"
+#include "aot/weights.h"
 #include "runtime/denormals.h"
 #include "target/instructions.h"
 #include "target/target.h"
@@ -75,7 +76,7 @@ struct KernelText {
 struct Sources {
   std::vector<SourceFile> files;  // *.cc to compile, *.h beside them
   std::string header;             // model.h: all that a program needs to use the artifact
-  std::string weights;            // bytes: of the section, or of the whole safetensors file
+  WeightBytes weights;            // of the section, or of the whole safetensors file
   std::string description;        // JSON
   size_t kernels = 0;             // how many different ones there are
   uint64_t weights_bytes = 0;     // of all weights

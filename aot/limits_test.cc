@@ -192,7 +192,7 @@ TEST_P(DeepestCode, Compiles) {
     Variant variant{&*made, target::target_of("sse2")};
     const Sources sources = emit(variant, {.kernel_files = 1});
     ASSERT_EQ(write_file_atomically(folder.path() + "/listing.cc", listing(sources)), "");
-    ASSERT_EQ(write_file_atomically(cat(folder.path(), "/", kWeightsSource), sources.weights), "");
+    ASSERT_EQ(write_weights_beside(folder.path(), sources), "");
     const toolchain::Finished done = toolchain::run(
         {GetParam(), "-std=c++17", "-fPIC", "-msse2", "-O0", "-c", "listing.cc"}, folder.path(), 240);
     EXPECT_EQ(done.exit_code, 0) << limit.name << "\n" << done.output.substr(0, 2000) << done.problem;

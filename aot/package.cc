@@ -95,7 +95,7 @@ std::string cannot_write(const Package& package) {
 }
 
 Result<std::vector<std::string>> write_package(const Package& package, const Sources& sources,
-                                               std::string_view library, Diagnostics& diagnostics) {
+                                               const Contents& library, Diagnostics& diagnostics) {
   CHECK(is_package_name(package.name) && is_package_version(package.version),
         "CMake and pkg-config would read more than a name and a version");
   const Places to = places_of(package);
@@ -103,7 +103,7 @@ Result<std::vector<std::string>> write_package(const Package& package, const Sou
                     pc = with_values_of(kPackagePc, package),
                     config_version = with_values_of(kPackageConfigVersion, package);
   std::vector<FileContents> files{{to.header, sources.header}};
-  if (!to.weights.empty()) files.push_back({to.weights, sources.weights});
+  if (!to.weights.empty()) files.push_back({to.weights, sources.weights.pieces()});
   if (!to.licence.empty()) files.push_back({to.licence, package.licence});
   files.insert(files.end(), {{to.config_version, config_version}, {to.pc, pc}, {to.library, library}});
   files.push_back({to.config, config});  // last: where it is found, the others are

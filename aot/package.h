@@ -17,6 +17,7 @@
 
 #include "aot/emit.h"
 #include "base/diagnostics.h"
+#include "base/file.h"
 #include "base/result.h"
 
 namespace relay::aot {
@@ -49,10 +50,10 @@ std::vector<std::string> files_of(const Package& package);
 // library; empty if nothing.
 [[nodiscard]] std::string cannot_write(const Package& package);
 
-// Writes the package around the bytes of the library, which has its soname: all files whole, or
+// Writes the package around the library, which has its soname: all files whole, or
 // none. Makes folders that are not there. Returns the paths of the files. Reports
 // "file-unwritable".
 Result<std::vector<std::string>> write_package(const Package& package, const Sources& sources,
-                                               std::string_view library, Diagnostics& diagnostics);
+                                               const Contents& library, Diagnostics& diagnostics);
 
 }  // namespace relay::aot

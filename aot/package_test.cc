@@ -34,7 +34,7 @@ class WritePackage : public testing::Test {
   void SetUp() override {
     ASSERT_EQ(folder_.make(), "");
     sources_.header = "header";
-    sources_.weights = "weights";
+    sources_.weights = std::string("weights");
   }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
   Package package(const std::string& folder) const {

@@ -42,7 +42,7 @@ TEST(VtaArtifact, ComputesTheSameOnOtherParameters) {
 }
 
 TEST(VtaArtifact, HasNoWeightsThatOnlyTheVtaReads) {
-  const std::string_view data = plan_on_vta().sources.weights;
+  const std::string data = plan_on_vta().sources.weights.text();
   const std::string_view as_written(reinterpret_cast<const char*>(conv_weights().data()),
                                     conv_weights().size());
   EXPECT_EQ(data.find(as_written), std::string_view::npos);

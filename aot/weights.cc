@@ -24,7 +24,40 @@ std::string dtype_name(DType d) {
   return cat(d.is_float() ? "F" : d.is_unsigned_int() ? "U" : "I", bits);
 }
 
+std::string_view bytes_of(const Tensor& t) { return {static_cast<const char*>(t.data()), t.bytes()}; }
+
 }  // namespace
+
+std::vector<std::string_view> WeightBytes::pieces() const {
+  std::vector<std::string_view> out{head_};
+  for (const Tensor& t : constants_) out.push_back(bytes_of(t));
+  return out;
+}
+
+uint64_t WeightBytes::size() const {
+  uint64_t out = 0;
+  for (const std::string_view piece : pieces()) out += piece.size();
+  return out;
+}
+
+std::string WeightBytes::text() const {
+  std::string out;
+  out.reserve(size());
+  for (const std::string_view piece : pieces()) out += piece;
+  return out;
+}
+
+WeightBytes WeightsLayout::section() const {
+  WeightBytes out;
+  for (const Tensor& t : data) out.add(t);
+  return out;
+}
+
+WeightBytes WeightsLayout::file() const {
+  WeightBytes out(head);
+  for (const Tensor& t : data) out.add(t);
+  return out;
+}
 
 WeightsLayout lay_out_weights(const std::vector<Tensor>& constants) {
   WeightsLayout out;
@@ -37,9 +70,10 @@ WeightsLayout lay_out_weights(const std::vector<Tensor>& constants) {
   nlohmann::ordered_json head = nlohmann::ordered_json::object();
   head["__metadata__"] = nlohmann::ordered_json::object();
   std::vector<std::pair<uint64_t, size_t>> placed;  // hash of the bytes, which constant
+  uint64_t hash = hash_text("");
   for (size_t i : order) {
     const Tensor& t = constants[i];
-    const std::string_view bytes(static_cast<const char*>(t.data()), t.bytes());
+    const std::string_view bytes = bytes_of(t);
     const uint64_t h = hash_text(bytes);
     const auto same = std::find_if(placed.begin(), placed.end(), [&](const auto& p) {
       const Tensor& other = constants[p.second];
@@ -51,13 +85,15 @@ WeightsLayout lay_out_weights(const std::vector<Tensor>& constants) {
       continue;
     }
     placed.emplace_back(h, i);
-    out.offsets[i] = out.data.size();
-    out.data.append(bytes);
+    out.offsets[i] = out.bytes;
+    out.bytes += bytes.size();
+    out.data.push_back(t);
+    hash = hash_text(bytes, hash);
     head[cat("c", i)] = {{"dtype", dtype_name(t.dtype())},
                          {"shape", t.shape()},
                          {"data_offsets", {out.offsets[i], out.offsets[i] + bytes.size()}}};
   }
-  head["__metadata__"] = {{"format", "relay"}, {"hash", fmt::format("{:016x}", hash_text(out.data))}};
+  head["__metadata__"] = {{"format", "relay"}, {"hash", fmt::format("{:016x}", hash)}};
   std::string json = json_text(head);
   // 8 bytes of length come first; blanks pad the head so that the data are aligned.
   json.append((64 - (8 + json.size()) % 64) % 64, ' ');
@@ -70,7 +106,7 @@ WeightsLayout lay_out_weights(const std::vector<Tensor>& constants) {
 std::string print_weights_file(const WeightsLayout& weights, std::string_view name) {
   return cat("#define RELAY_WEIGHTS_FILE ", c_string(cat(name, ".safetensors")), "\n",
              "constexpr uint64_t kWeightsOffset = ", weights.head.size(), ";\n",
-             "constexpr uint64_t kWeightsBytes = ", weights.data.size(), ";\n",
+             "constexpr uint64_t kWeightsBytes = ", weights.bytes, ";\n",
              "const char kWeightsHead[] = ", c_string(weights.head), ";\n");
 }
 

@@ -11,11 +11,33 @@
 
 namespace relay::aot {
 
+// Bytes of weights: a text, and then constants one after another. They are shared and not copied.
+class WeightBytes {
+ public:
+  WeightBytes() = default;
+  WeightBytes(std::string head) : head_(std::move(head)) {}
+  void add(const Tensor& constant) { constants_.push_back(constant); }
+
+  uint64_t size() const;
+  std::vector<std::string_view> pieces() const;
+  std::string text() const;  // a copy
+  friend bool operator==(const WeightBytes& a, const WeightBytes& b) { return a.text() == b.text(); }
+
+ private:
+  std::string head_;
+  std::vector<Tensor> constants_;
+};
+
 struct WeightsLayout {
-  std::vector<uint64_t>
-      offsets;  // of each constant, from the start of the data; equal constants share theirs
-  std::string data;
-  std::string head;  // what stands before the data in a safetensors file; its length is a multiple of 64
+  // Of each constant, from the start of the data; equal constants share theirs.
+  std::vector<uint64_t> offsets;
+  std::vector<Tensor> data;  // each that is not equal to one before, in order
+  uint64_t bytes = 0;        // of the data
+  // What stands before the data in a safetensors file; its length is a multiple of 64.
+  std::string head;
+
+  WeightBytes section() const;  // the data
+  WeightBytes file() const;     // the head and the data
 };
 
 // Constants in order of decreasing element size, so that each is aligned for its dtype without gaps

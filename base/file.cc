@@ -48,6 +48,26 @@ bool write_all(int file, std::string_view bytes) {
   return true;
 }
 
+// A file's bytes, without having them all in memory.
+bool copy_all(int to, const std::string& path) {
+  const Descriptor from{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (from.number < 0) return false;
+  std::string piece(size_t{1} << 20, '\0');
+  for (;;) {
+    const ssize_t n = ::read(from.number, piece.data(), piece.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return n == 0;
+    if (!write_all(to, std::string_view(piece).substr(0, static_cast<size_t>(n)))) return false;
+  }
+}
+
+bool write_contents(int to, const Contents& contents) {
+  for (const std::string_view piece : contents.pieces()) {
+    if (!write_all(to, piece)) return false;
+  }
+  return contents.file().empty() || copy_all(to, contents.file());
+}
+
 constexpr int kMostTries = 1000;  // of names for a file on its way
 
 // A file on its way: written under another name beside its destination, then renamed.
@@ -75,7 +95,7 @@ class Staged {
     if (destination_.empty()) destination_ = path_;
     const Descriptor to{make_temporary()};
     if (to.number < 0) return cannot_make(path_);
-    const bool done = write_all(to.number, file.bytes) && fsync(to.number) == 0;
+    const bool done = write_contents(to.number, file.bytes) && fsync(to.number) == 0;
     return done ? std::string() : reason("cannot write", path_);
   }
 
@@ -116,9 +136,9 @@ class Staged {
     return -1;
   }
 
-  std::string write_through(std::string_view bytes) {
+  std::string write_through(const Contents& bytes) {
     const Descriptor to{open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY)};
-    if (to.number < 0 || !write_all(to.number, bytes)) return reason("cannot write", path_);
+    if (to.number < 0 || !write_contents(to.number, bytes)) return reason("cannot write", path_);
     return {};
   }
 

@@ -8,6 +8,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "base/interruption.h"
 
@@ -16,9 +19,32 @@ namespace relay {
 // Reads a regular file of at most `most_bytes`.
 [[nodiscard]] std::string read_file(const std::string& path, uint64_t most_bytes, std::string& out);
 
+// What a file is to hold: pieces of memory, one after another, or all of another file. Whoever
+// names them keeps them until it is written.
+class Contents {
+ public:
+  Contents() = default;
+  template <class Text>
+    requires std::is_convertible_v<const Text&, std::string_view>
+  Contents(const Text& text) : pieces_{std::string_view(text)} {}
+  Contents(std::vector<std::string_view> pieces) : pieces_(std::move(pieces)) {}
+  static Contents of_file(std::string path) {
+    Contents out;
+    out.file_ = std::move(path);
+    return out;
+  }
+
+  const std::vector<std::string_view>& pieces() const { return pieces_; }
+  const std::string& file() const { return file_; }  // empty: there is none
+
+ private:
+  std::vector<std::string_view> pieces_;
+  std::string file_;
+};
+
 struct FileContents {
   std::string path;
-  std::string_view bytes;
+  Contents bytes;
 };
 
 // Writes beside the destinations and renames, in order, when all are written: on any failure

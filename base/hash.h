@@ -13,8 +13,8 @@ constexpr uint64_t mix(uint64_t h, uint64_t v) {
 }
 
 // FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/.
-constexpr uint64_t hash_text(std::string_view text) {
-  uint64_t h = 0xcbf29ce484222325ull;
+// Of a text in pieces: `h` is the hash of what stands before.
+constexpr uint64_t hash_text(std::string_view text, uint64_t h = 0xcbf29ce484222325ull) {
   for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
   return h;
 }

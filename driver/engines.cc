@@ -66,11 +66,25 @@ struct Planned {
   Diagnostics refusal;
 };
 
-Planned plan_graph(const Module& m, std::string_view function, const Options& options) {
+passes::Pipeline passes_of(const Options& options) {
+  return passes::default_pipeline(options.opt_level, options.target, options.denormals);
+}
+
+// The passes that decide whether an engine takes a program: how weights lie in memory does not, and
+// copies of large ones take long.
+passes::Pipeline deciding_passes(const Options& options) {
+  passes::Pipeline out = passes_of(options);
+  std::erase_if(out, [](const passes::Step& step) { return step.pass == &passes::kPackWeights; });
+  return out;
+}
+
+Planned plan_graph(const Module& m, std::string_view function, const passes::Pipeline& pipeline,
+                   const Options& options) {
   Planned out;
   out.skipped = target::cannot_run(options.target);
   if (!out.skipped.empty()) return out;
-  if (Result<Module> lowered = optimise(m, function, options, out.refusal)) out.lowered = std::move(*lowered);
+  if (Result<Module> lowered = optimise(m, function, pipeline, options, out.refusal))
+    out.lowered = std::move(*lowered);
   if (out.lowered) {
     if (Result<passes::Plan> plan = passes::plan_memory(*out.lowered, "main", out.refusal))
       out.plan = std::move(*plan);
@@ -80,7 +94,7 @@ Planned plan_graph(const Module& m, std::string_view function, const Options& op
 }
 
 Prepared prepare_graph(const Module& m, std::string_view function, const Options& options) {
-  Planned planned = plan_graph(m, function, options);
+  Planned planned = plan_graph(m, function, passes_of(options), options);
   if (!planned.plan) return {{}, planned.skipped, planned.refusal};
   graph_runtime::ProgramOptions compile;
   compile.compile.target = options.target;
@@ -103,6 +117,25 @@ Prepared prepare_graph(const Module& m, std::string_view function, const Options
 
 // --- aot-cpp -------------------------------------------------------------------------------------
 
+// All but the sources.
+Emitted program_of_aot(const Module& m, std::string_view function, const passes::Pipeline& pipeline,
+                       const Options& options) {
+  Emitted out;
+  out.skipped = target::cannot_run(options.target);
+  if (!out.skipped.empty()) return out;
+  const Result<Module> lowered = optimise(m, function, pipeline, options, out.refusal);
+  Result<aot::Program> program =
+      lowered ? aot::make_program(*lowered, "main", out.refusal) : Result<aot::Program>(kReported);
+  if (!program) {
+    out.skipped = reason(out.refusal);
+    return out;
+  }
+  out.compile.opt_level = options.opt_level;
+  out.skipped = link_here(*program, out.compile);
+  if (out.skipped.empty()) out.program = std::move(*program);
+  return out;
+}
+
 Prepared prepare_aot(const Module& m, std::string_view function, const Options& options) {
   Emitted emitted = emit_aot(m, function, options);
   if (!emitted.program) return {{}, emitted.skipped, emitted.refusal};
@@ -117,10 +150,10 @@ Prepared prepare_aot(const Module& m, std::string_view function, const Options& 
 
 std::string skips_nothing(const Module&, std::string_view, const Options&) { return {}; }
 std::string graph_skips(const Module& m, std::string_view function, const Options& options) {
-  return plan_graph(m, function, options).skipped;
+  return plan_graph(m, function, deciding_passes(options), options).skipped;
 }
 std::string aot_skips(const Module& m, std::string_view function, const Options& options) {
-  return emit_aot(m, function, options).skipped;
+  return program_of_aot(m, function, deciding_passes(options), options).skipped;
 }
 std::string aot_cuda_skips(const Module& m, std::string_view function, const Options& options) {
   return emit_aot_cuda(m, function, options).skipped;
@@ -158,27 +191,15 @@ Module with_main_renamed(const Module& m) {
 }  // namespace
 
 Emitted emit_aot(const Module& m, std::string_view function, const Options& options) {
-  Emitted out;
-  out.skipped = target::cannot_run(options.target);
-  if (!out.skipped.empty()) return out;
-  const Result<Module> lowered = optimise(m, function, options, out.refusal);
-  Result<aot::Program> program =
-      lowered ? aot::make_program(*lowered, "main", out.refusal) : Result<aot::Program>(kReported);
-  if (!program) {
-    out.skipped = reason(out.refusal);
-    return out;
-  }
-  out.compile.opt_level = options.opt_level;
-  out.skipped = link_here(*program, out.compile);
-  if (!out.skipped.empty()) return out;
+  Emitted out = program_of_aot(m, function, passes_of(options), options);
+  if (!out.program) return out;
   aot::EmitOptions emit;
   emit.opt_level = options.opt_level;
   emit.threads = options.threads;
   emit.denormals = options.denormals;
   emit.kernel_files = usable_cores();
   emit.join_files = true;
-  out.sources = aot::emit({&*program, options.target}, emit);
-  out.program = std::move(*program);
+  out.sources = aot::emit({&*out.program, options.target}, emit);
   return out;
 }
 
@@ -253,9 +274,7 @@ Result<Module> optimise(const Module& checked, std::string_view function, const 
 
 Result<Module> optimise(const Module& checked, std::string_view function, const Options& options,
                         Diagnostics& diagnostics) {
-  const passes::Pipeline pipeline =
-      passes::default_pipeline(options.opt_level, options.target, options.denormals);
-  return optimise(checked, function, pipeline, options, diagnostics);
+  return optimise(checked, function, passes_of(options), options, diagnostics);
 }
 
 }  // namespace relay::driver

@@ -110,7 +110,7 @@ void deliver_source(const aot::Sources& sources, const aot::EmitOptions& emit, c
                      " bytes and not printed; -o FILE.cc keeps them in a file beside the text\n"));
   }
   const std::string weights = weights_beside_source(o, emit.model_name);
-  const FileContents files[] = {{weights, sources.weights}, {o.output, text}};
+  const FileContents files[] = {{weights, sources.weights.pieces()}, {o.output, text}};
   if (std::string wrong = write_files_atomically(files); !wrong.empty()) {
     s.fail(kLimit, wrong);
   } else {
@@ -221,9 +221,10 @@ void run_for_gpu(const Options& o, const std::vector<target::Target>& targets, S
   stages.next("compile CUDA and link");
   aot::cuda::CompileOptions compile{.opt_level = o.opt_level, .weights = emit.weights};
   if (product.package) compile.soname = product.package->soname();
-  const Result<std::string> library = aot::cuda::compile(*sources, target, compile, diagnostics);
+  const Result<aot::CompiledFile> library = aot::cuda::compile(*sources, target, compile, diagnostics);
   const Result<std::vector<std::string>> written =
-      library ? write(product, *sources, *library, diagnostics) : Result<std::vector<std::string>>(kReported);
+      library ? write(product, *sources, library->contents(), diagnostics)
+              : Result<std::vector<std::string>>(kReported);
   progress.reset();
   if (!written) {
     s.fail(diagnostics, model->module.context().sources());
@@ -328,13 +329,14 @@ std::vector<std::string> compile_and_write(const Product& product, const driver:
                                            aot::Weights weights, const toolchain::CompileOptions& compile,
                                            Session& s) {
   Diagnostics diagnostics;
-  const Result<std::string> bytes = aot::compile(sources, weights, compile, diagnostics);
+  const Result<aot::CompiledFile> made = aot::compile(sources, weights, compile, diagnostics);
   const Result<std::vector<std::string>> written =
-      bytes ? write(product, sources, *bytes, diagnostics) : Result<std::vector<std::string>>(kReported);
+      made ? write(product, sources, made->contents(), diagnostics)
+           : Result<std::vector<std::string>>(kReported);
   if (written) return *written;
   Diagnostics linking;
   const bool missed =
-      !bytes && driver::report_unresolved(program, diagnostics.all().front().message(), linking);
+      !made && driver::report_unresolved(program, diagnostics.all().front().message(), linking);
   s.fail(missed ? linking : diagnostics, model.module.context().sources());
   return {};
 }

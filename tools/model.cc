@@ -262,9 +262,9 @@ std::string save_module(const std::string& path, const std::string& head, const 
   frontend::data::Safetensors side;
   for (const auto& [name, value] : constants) side.tensors.push_back({name, value});
   Diagnostics diagnostics;
-  Result<std::string> bytes = frontend::data::safetensors_bytes(side, diagnostics);
-  if (!bytes) return diagnostics.all().front().message();
-  const FileContents files[] = {{driver::side_file(path), *bytes}, {path, text}};
+  const Result<frontend::data::SafetensorsFile> weights = frontend::data::safetensors_file(side, diagnostics);
+  if (!weights) return diagnostics.all().front().message();
+  const FileContents files[] = {{driver::side_file(path), weights->pieces()}, {path, text}};
   return write_files_atomically(files);
 }
 

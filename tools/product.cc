@@ -162,9 +162,9 @@ std::vector<std::string> outputs_of(const CompileRequest& o, const Product& p) {
 }
 
 Result<std::vector<std::string>> write(const Product& product, const aot::Sources& sources,
-                                       std::string_view bytes, Diagnostics& diagnostics) {
-  return product.package ? aot::write_package(*product.package, sources, bytes, diagnostics)
-                         : aot::write_artifact(product.output, product.kind, sources, bytes, diagnostics);
+                                       const Contents& made, Diagnostics& diagnostics) {
+  return product.package ? aot::write_package(*product.package, sources, made, diagnostics)
+                         : aot::write_artifact(product.output, product.kind, sources, made, diagnostics);
 }
 
 }  // namespace relay::tools

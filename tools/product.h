@@ -55,8 +55,9 @@ void deliver(const std::string& text, const CompileRequest& o, Session& s);
 std::string weights_source(const CompileRequest& o, const std::string& name);
 std::string weights_beside_source(const CompileRequest& o, const std::string& name);
 
-// Writes the artifact whose bytes these are. The paths of its files, or what is wrong is reported.
+// Writes the artifact around its library or program. The paths of its files, or what is
+// wrong is reported.
 Result<std::vector<std::string>> write(const Product& product, const aot::Sources& sources,
-                                       std::string_view bytes, Diagnostics& diagnostics);
+                                       const Contents& made, Diagnostics& diagnostics);
 
 }  // namespace relay::tools

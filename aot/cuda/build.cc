@@ -72,23 +72,21 @@ std::string find_nvcc(std::string& out) {
   return found.first;
 }
 
-Result<std::string> compile(const Sources& sources, const target::Target& target,
-                            const CompileOptions& options, Diagnostics& diagnostics) {
+Result<CompiledFile> compile(const Sources& sources, const target::Target& target,
+                             const CompileOptions& options, Diagnostics& diagnostics) {
   const bool embeds = options.weights == Weights::kEmbedded;
   if (std::string wrong = too_large_to_embed(sources.weights_bytes); embeds && !wrong.empty()) {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
         .note("`relay compile --weights-file` puts them into a file beside the library");
     return kReported;
   }
-  TemporaryFolder folder;
-  std::string wrong = folder.make();
-  if (wrong.empty() && embeds)
-    wrong = write_file_atomically(cat(folder.path(), "/", kWeightsSource), sources.weights);
-  const std::string made = folder.path() + "/model.so";
-  if (wrong.empty()) wrong = compile_in(folder.path(), sources, target, options, made);
-  std::string bytes;
-  if (wrong.empty()) wrong = read_file(made, kMostLibraryBytes, bytes);
-  if (wrong.empty()) return bytes;
+  CompiledFile out{std::make_unique<TemporaryFolder>(), {}};
+  std::string wrong = out.folder->make();
+  const std::string& folder = out.folder->path();
+  if (wrong.empty() && embeds) wrong = write_weights_beside(folder, sources);
+  out.path = folder + "/model.so";
+  if (wrong.empty()) wrong = compile_in(folder, sources, target, options, out.path);
+  if (wrong.empty()) return out;
   return report_uncompiled(
       std::move(wrong), "`--emit cuda` prints the source without compiling it; the other engines need no GPU",
       diagnostics);
@@ -97,9 +95,9 @@ Result<std::string> compile(const Sources& sources, const target::Target& target
 Result<std::vector<std::string>> build(const Sources& sources, const target::Target& target,
                                        const CompileOptions& options, const std::string& library,
                                        Diagnostics& diagnostics) {
-  const Result<std::string> bytes = compile(sources, target, options, diagnostics);
-  if (!bytes) return kReported;
-  return write_artifact(library, {options.weights}, sources, *bytes, diagnostics);
+  const Result<CompiledFile> made = compile(sources, target, options, diagnostics);
+  if (!made) return kReported;
+  return write_artifact(library, {options.weights}, sources, made->contents(), diagnostics);
 }
 
 namespace {
@@ -133,9 +131,7 @@ struct EmulatedGpu {
 std::string build_emulated(const Sources& sources, const std::string& folder, const std::string& library) {
   static const EmulatedGpu gpu;
   if (!gpu.wrong.empty()) return gpu.wrong;
-  if (std::string wrong = write_file_atomically(cat(folder, "/", kWeightsSource), sources.weights);
-      !wrong.empty())
-    return wrong;
+  if (std::string wrong = write_weights_beside(folder, sources); !wrong.empty()) return wrong;
   // What runs once needs no optimisation, which takes longer; and starting a compiler takes as long
   // as compiling a small kernel.
   const std::string host = "-O0", watched = "-fsanitize=thread";

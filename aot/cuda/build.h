@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "aot/build.h"
 #include "aot/emit.h"
 #include "base/diagnostics.h"
 #include "base/result.h"
@@ -22,10 +23,10 @@ struct CompileOptions {
   Weights weights = Weights::kEmbedded;
 };
 
-// Compiles and links by nvcc: the bytes of the library, which needs the C library and the driver.
+// Compiles and links by nvcc: the library, which needs the C library and the driver.
 // Reports "cannot-compile".
-Result<std::string> compile(const Sources& sources, const target::Target& target,
-                            const CompileOptions& options, Diagnostics& diagnostics);
+Result<CompiledFile> compile(const Sources& sources, const target::Target& target,
+                             const CompileOptions& options, Diagnostics& diagnostics);
 
 // Writes NAME.so, NAME.h and, if the weights are a file, NAME.safetensors, for `library` =
 // DIR/NAME.so: all whole or none. Returns their paths. Reports "cannot-compile" and

@@ -114,11 +114,11 @@ class Emitter {
     }
     out.description = description();
     out.kernels = kernels_.size();
-    out.weights_bytes = layout_.data.size();
+    out.weights_bytes = layout_.bytes;
     out.workspace_bytes = has_values() ? kWorkspaceBytes : plan_.workspace_bytes;
     out.workspace_grows = has_values();
     out.header = header();
-    out.weights = is_file() ? layout_.head + layout_.data : layout_.data;
+    out.weights = is_file() ? layout_.file() : layout_.section();
     out.files.push_back({"relay.h", std::string(kRelayHeader)});
     out.files.push_back({"dlpack.h", std::string(kDlpackHeader)});
     out.files.push_back({"kernels.h", kernels_header()});
@@ -160,7 +160,7 @@ class Emitter {
     if (has_values()) aot::describe(program_.interface, d);
     if (!options_.bounds.empty()) d["bounds"] = options_.bounds;
     d["workspace_bytes"] = has_values() ? kWorkspaceBytes : plan_.workspace_bytes;
-    d["weights_bytes"] = layout_.data.size();
+    d["weights_bytes"] = layout_.bytes;
     d["weights"] = is_file() ? options_.model_name + ".safetensors" : "embedded";
     d["kernels"] = kernels_.size();
     d["target"] = target_.text;

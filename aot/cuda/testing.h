@@ -42,7 +42,7 @@ struct Emulated : Compiled {
     const Sources sources = sources_of(program, options);
     EXPECT_EQ(build_emulated(sources, folder.path(), path), "");
     if (options.weights == Weights::kFile) {
-      EXPECT_EQ(write_file_atomically(weights(), sources.weights), "");
+      EXPECT_EQ(write_file_atomically(weights(), sources.weights.text()), "");
     }
     load();
   }

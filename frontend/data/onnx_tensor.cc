@@ -199,7 +199,8 @@ class ProtoReader {
 Reported ProtoReader::refuse(std::string why, Slug slug) {
   Diagnostic& d = diagnostics_.error(
       span_, slug, cat("tensor `", proto_.name().substr(0, 200), "` of `", source_, "`: ", why));
-  if (slug == "external-data-size") d.note("the file is cut short, or belongs to another version of the model");
+  if (slug == "external-data-size")
+    d.note("the file is cut short, or belongs to another version of the model");
   return kReported;
 }
 

@@ -247,7 +247,7 @@ Result<Safetensors> map_safetensors(const std::string& path, const Limits& limit
   return parse(mapping->bytes, mapping->owner, path, limits, diagnostics);
 }
 
-Result<std::string> safetensors_bytes(const Safetensors& contents, Diagnostics& diagnostics) {
+Result<SafetensorsFile> safetensors_file(const Safetensors& contents, Diagnostics& diagnostics) {
   const auto refuse = [&](std::string why) -> Reported {
     diagnostics.error(Span::none(), "safetensors-unwritable", cat("cannot make a safetensors file: ", why));
     return kReported;
@@ -290,12 +290,26 @@ Result<std::string> safetensors_bytes(const Safetensors& contents, Diagnostics& 
   std::string text = *exact;
   text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the elements are aligned
 
-  std::string out;
-  out.reserve(8 + text.size() + offset);
+  SafetensorsFile out;
   const uint64_t length = text.size();
-  out.append(reinterpret_cast<const char*>(&length), 8);
-  out += text;
-  for (const NamedTensor* t : order) out.append(static_cast<const char*>(t->value.data()), t->value.bytes());
+  out.head.assign(reinterpret_cast<const char*>(&length), 8);
+  out.head += text;
+  for (const NamedTensor* t : order)
+    out.elements.emplace_back(static_cast<const char*>(t->value.data()), t->value.bytes());
+  return out;
+}
+
+std::vector<std::string_view> SafetensorsFile::pieces() const {
+  std::vector<std::string_view> out{head};
+  out.insert(out.end(), elements.begin(), elements.end());
+  return out;
+}
+
+Result<std::string> safetensors_bytes(const Safetensors& contents, Diagnostics& diagnostics) {
+  const Result<SafetensorsFile> file = safetensors_file(contents, diagnostics);
+  if (!file) return kReported;
+  std::string out;
+  for (const std::string_view piece : file->pieces()) out += piece;
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/diagnostics.h"
 #include "base/result.h"
@@ -28,6 +29,14 @@ Result<Safetensors> map_safetensors(const std::string& path, const Limits& limit
 
 // Sorted by alignment and name; every tensor is aligned. 4-bit integers take a byte each, which
 // the metadata notes.
+// A file in pieces, of which those after the head are the tensors' own elements.
+struct SafetensorsFile {
+  std::string head;
+  std::vector<std::string_view> elements;
+  std::vector<std::string_view> pieces() const;
+};
+Result<SafetensorsFile> safetensors_file(const Safetensors& contents, Diagnostics& diagnostics);
+// The same as one text.
 Result<std::string> safetensors_bytes(const Safetensors& contents, Diagnostics& diagnostics);
 
 }  // namespace relay::frontend::data

@@ -27,8 +27,7 @@ Expr numbers_up_to_size(Node& n) {
     const Dim extent = known->elements[0];
     n.require(!extent.is_const() || (extent.value() >= 0 && extent.value() < (int64_t{1} << 40)),
               "its size is out of range");
-    return n.call(kIota, std::span<const Expr>(),
-                  {{"shape", std::vector<Dim>{extent}}, {"axis", int64_t{0}}, {"dtype", kFloat64}});
+    return n.places({extent}, 0, kFloat64);
   }
   const auto number = [&](int64_t v) { return n.builder().constant(Tensor::scalar_int(kInt64, v)); };
   const Expr all = n.call(kArange, {number(0), n.cast(size, kInt64), number(1)}, {{"dtype", kInt64}});

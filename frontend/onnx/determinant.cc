@@ -25,9 +25,7 @@ struct Elimination {
     const Expr found =
         n.call(kArgmax, {n.call(kAbs, {column})}, {{"axis", std::vector<int64_t>{1}}, {"keepdims", true}});
     const Expr best = n.cast(found, kInt64);  // (batch, 1)
-    const Expr place =
-        n.call(kIota, std::span<const Expr>(),
-               {{"shape", std::vector<Dim>{Dim(rows)}}, {"axis", int64_t{0}}, {"dtype", kInt64}});
+    const Expr place = n.places({Dim(rows)});
     const Expr chosen = n.call(kEqual, {place, best});  // (batch, rows)
     const auto sum = [&](Expr e) {
       return n.call(kSum, {e}, {{"axis", std::vector<int64_t>{1}}, {"keepdims", true}});

@@ -40,11 +40,7 @@ std::optional<std::vector<Operand>> Importer::import_call(const ModelFunction& f
   // Functions that call another one twice, which does the same, have exponentially many nodes.
   if (!spend(static_cast<size_t>(f.node_size()) + 1)) {
     if (std::exchange(too_many_calls_, true)) return std::nullopt;  // said once
-    throw Refusal{
-        "limit-nodes",
-        cat("the bodies of the model's functions, one for each call, have more nodes than the limit of ",
-            options_.nodes),
-        "divide the model into several"};
+    throw too_many("the bodies of the model's functions, one for each call, have more nodes", options_.nodes);
   }
 
   NameScope scope;

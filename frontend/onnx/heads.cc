@@ -14,9 +14,7 @@ namespace {
 
 Expr places(Node& n, Dim count) {
   if (count.is_unknown()) n.unsupported("the number of its queries or keys depends on the data");
-  const std::vector<AttrArg> attrs{
-      {"shape", std::vector<Dim>{count}}, {"axis", int64_t{0}}, {"dtype", kInt64}};
-  return n.call(kIota, std::span<const Expr>(), attrs);
+  return n.places({count});
 }
 
 Expr add(Node& n, Expr a, int64_t number) {

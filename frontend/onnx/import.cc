@@ -52,9 +52,8 @@ class ModelReader {
     const WireFacts facts = scan_model(bytes);
     if (!facts.wrong.empty()) return refuse("onnx-malformed", facts.wrong);
     if (facts.nodes > options_.nodes) {
-      return refuse("limit-nodes",
-                    cat("it has ", facts.nodes, " nodes, more than the limit of ", options_.nodes),
-                    "divide the model into several");
+      const Refusal refusal = too_many(cat("it has ", facts.nodes, " nodes, more"), options_.nodes);
+      return refuse(refusal.slug, refusal.reason, refusal.remedy);
     }
     if (facts.messages > bytes.size() / 16 + 4 * options_.nodes)
       return refuse("limit-messages", cat("it has ", facts.messages, " parts, too many for its size"));
@@ -75,8 +74,7 @@ class ModelReader {
 
  private:
   bool refuse(Slug slug, std::string why, std::string remedy = {}) {
-    Diagnostic& d =
-        diagnostics_.error(Span::none(), slug, cat("cannot read the model `", name_, "`: ", why));
+    Diagnostic& d = diagnostics_.error(Span::none(), slug, cat("cannot read the model `", name_, "`: ", why));
     if (!remedy.empty()) d.note(std::move(remedy));
     return false;
   }

@@ -162,6 +162,8 @@ class Importer {
 
   bool check_versions();
   bool check_opsets(const Opsets& opsets, std::string_view whose);
+  class Listing;
+  class Inputs;
   bool list_nodes();  // the listing, the spans, the limits; every operator that cannot be imported at all
   void name_file(const ::onnx::TensorProto& proto) const;
   bool read_initialisers(const ::onnx::GraphProto& graph, NameScope& scope);

@@ -36,6 +36,11 @@ std::string line_of(const ::onnx::NodeProto& node, int64_t opset) {
   return out + cat(" opset ", opset, " (", names_of(node.input()), ") -> (", names_of(node.output()), ")");
 }
 
+// " (node `conv1`)"; empty for a node without a name.
+std::string node_name(const ::onnx::NodeProto& node) {
+  return node.name().empty() ? "" : cat(" (node `", printable(node.name()), "`)");
+}
+
 // The dtypes of tensors as far as a graph says what they are.
 std::map<std::string, int32_t> dtypes_of(const ::onnx::GraphProto& graph) {
   std::map<std::string, int32_t> out;
@@ -95,106 +100,152 @@ void Importer::name_file(const ::onnx::TensorProto& proto) const {
     options_.names_file((std::filesystem::path(*folder_) / file).string());
 }
 
-bool Importer::list_nodes() {
+// The nodes of a model as a text, whose lines are the places of nodes.
+class Importer::Listing {
+ public:
+  explicit Listing(Importer& importer) : i_(importer) {}
+
+  // Graphs within a node are listed below it, indented. The order is that of the nodes in the file.
+  // The bodies of functions follow, each once, below a line with the function's name. False if a
+  // limit was passed, which is reported.
+  bool write();
+  // Gives nodes their places, and reports those whose operators are not known. False
+  // if there are any.
+  bool check();
+
+ private:
   struct Open {
     const ::onnx::GraphProto* graph;  // null for the body of a function
     const google::protobuf::RepeatedPtrField<::onnx::NodeProto>* nodes;
     int next;
     size_t depth;
   };
-  // Graphs within a node are listed below it, indented. The order is that of the nodes in the file.
-  // The bodies of functions follow, each once, below a line with the function's name.
-  std::string text;
   struct Line {
     const ::onnx::NodeProto* node;
     const ::onnx::GraphProto* graph;
     int64_t opset;
     uint32_t begin, end;
   };
-  std::vector<Line> lines;
-  std::vector<Open> open{{&model_.graph(), &model_.graph().node(), 0, 0}};
-  auto next_function = functions_.called().begin();
-  const Opsets* opsets = &model_opsets_;
-  while (!open.empty() || next_function != functions_.called().end()) {
-    if (open.empty()) {
+  bool add(const ::onnx::NodeProto& node, const ::onnx::GraphProto* graph, size_t depth);
+  bool open_graphs(const ::onnx::NodeProto& node, size_t depth);
+  bool is_known(const Line& line) const;
+  std::string kinds_of_inputs(const Line& line);
+  void report_unknown(const Line& line, Span span);
+
+  Importer& i_;
+  std::string text_;
+  std::vector<Line> lines_;
+  std::vector<Open> open_;
+  const Opsets* opsets_ = &i_.model_opsets_;
+  std::map<const ::onnx::GraphProto*, std::map<std::string, int32_t>> dtypes_;
+};
+
+bool Importer::Listing::write() {
+  open_.push_back({&i_.model_.graph(), &i_.model_.graph().node(), 0, 0});
+  auto next_function = i_.functions_.called().begin();
+  while (!open_.empty() || next_function != i_.functions_.called().end()) {
+    if (open_.empty()) {
       const ModelFunction& f = **next_function++;
-      text += cat("function ", show_name(*f.proto), "\n");
-      opsets = &f.opsets;
-      open.push_back({nullptr, &f.body.node(), 0, 1});
+      text_ += cat("function ", show_name(*f.proto), "\n");
+      opsets_ = &f.opsets;
+      open_.push_back({nullptr, &f.body.node(), 0, 1});
     }
-    Open& top = open.back();
+    Open& top = open_.back();
     if (top.next == 0 && top.graph) {
-      for (const ::onnx::TensorProto& t : top.graph->initializer()) name_file(t);
+      for (const ::onnx::TensorProto& t : top.graph->initializer()) i_.name_file(t);
     }
     if (top.next == top.nodes->size()) {
-      open.pop_back();
-      continue;
-    }
-    const ::onnx::GraphProto* graph = top.graph;
-    const ::onnx::NodeProto& node = top.nodes->at(top.next++);
-    const size_t depth = top.depth;
-    if (lines.size() == options_.nodes || text.size() > kLongestListing) {
-      diagnostics_
-          .error(Span::none(), "limit-nodes",
-                 cat("`", name_, "` has more nodes than the limit of ", options_.nodes))
-          .note("divide the model into several");
+      open_.pop_back();
+    } else if (!add(top.nodes->at(top.next++), top.graph, top.depth)) {
       return false;
     }
-    read_names_.insert(node.input().begin(), node.input().end());
-    text.append(2 * depth, ' ');
-    const auto begin = static_cast<uint32_t>(text.size());
-    text += line_of(node, opset_in(*opsets, node)).substr(0, kLongestLine);
-    lines.push_back({&node, graph, opset_in(*opsets, node), begin, static_cast<uint32_t>(text.size())});
-    text += '\n';
-    for (int i = node.attribute_size(); i-- > 0;) {
-      const ::onnx::AttributeProto& a = node.attribute(i);
-      if (a.has_t()) name_file(a.t());
-      if (!a.has_g() && a.graphs_size() == 0) continue;
-      if (depth == options_.graph_depth) {
-        diagnostics_
-            .error(Span::none(), "limit-graph-depth",
-                   cat("`", name_, "`: `", printable(node.op_type()), "`",
-                       node.name().empty() ? "" : cat(" (node `", printable(node.name()), "`)"),
-                       " has a graph within more than ", options_.graph_depth, " others"))
-            .note("export the model with its inner graphs written out where they are used");
-        return false;
-      }
-      if (a.has_g()) open.push_back({&a.g(), &a.g().node(), 0, depth + 1});
-      for (const ::onnx::GraphProto& g : a.graphs()) open.push_back({&g, &g.node(), 0, depth + 1});
-    }
   }
+  return true;
+}
 
-  const uint32_t file = context().sources().add(name_, std::move(text));
-  bool ok = true;
-  std::map<const ::onnx::GraphProto*, std::map<std::string, int32_t>> dtypes;
-  for (const Line& line : lines) {
-    const ::onnx::NodeProto& node = *line.node;
-    const Span span{file, line.begin, line.end};
-    spans_.emplace(&node, span);
-    const Schema* schema = find_schema(full_name(node), line.opset);
-    const bool removed = schema && schema->removed;
-    if (function_of(node) ||
-        (!removed && (is_control_flow(full_name(node)) || find_row(full_name(node), line.opset) ||
-                      is_composite_operator(full_name(node), line.opset))))
-      continue;
-    ok = false;
-    auto [known, fresh] = dtypes.try_emplace(line.graph);
-    if (fresh && line.graph) known->second = dtypes_of(*line.graph);
-    std::string kinds;
-    for (const std::string& input : node.input()) {
-      const auto it = known->second.find(input);
-      if (it != known->second.end() && kinds.size() < 100)
-        kinds += cat(kinds.empty() ? "" : ", ", data::onnx_dtype_name(it->second));
+bool Importer::Listing::add(const ::onnx::NodeProto& node, const ::onnx::GraphProto* graph, size_t depth) {
+  if (lines_.size() == i_.options_.nodes || text_.size() > kLongestListing) {
+    const Refusal refusal = too_many(cat("`", i_.name_, "` has more nodes"), i_.options_.nodes);
+    i_.diagnostics_.error(Span::none(), refusal.slug, refusal.reason).note(refusal.remedy);
+    return false;
+  }
+  i_.read_names_.insert(node.input().begin(), node.input().end());
+  text_.append(2 * depth, ' ');
+  const auto begin = static_cast<uint32_t>(text_.size());
+  const int64_t opset = opset_in(*opsets_, node);
+  text_ += line_of(node, opset).substr(0, kLongestLine);
+  lines_.push_back({&node, graph, opset, begin, static_cast<uint32_t>(text_.size())});
+  text_ += '\n';
+  return open_graphs(node, depth);
+}
+
+bool Importer::Listing::open_graphs(const ::onnx::NodeProto& node, size_t depth) {
+  for (int i = node.attribute_size(); i-- > 0;) {
+    const ::onnx::AttributeProto& a = node.attribute(i);
+    if (a.has_t()) i_.name_file(a.t());
+    if (!a.has_g() && a.graphs_size() == 0) continue;
+    if (depth == i_.options_.graph_depth) {
+      i_.diagnostics_
+          .error(Span::none(), "limit-graph-depth",
+                 cat("`", i_.name_, "`: `", printable(node.op_type()), "`", node_name(node),
+                     " has a graph within more than ", i_.options_.graph_depth, " others"))
+          .note("export the model with its inner graphs written out where they are used");
+      return false;
     }
-    Diagnostic& d =
-        diagnostics_.error(span, "unsupported-operator",
-                           cat("operator `", printable(full_name(node)), "` of version ", line.opset,
-                               node.name().empty() ? "" : cat(" (node `", printable(node.name()), "`)"),
-                               kinds.empty() ? "" : cat(" on ", kinds), " is not supported"));
-    // A remedy is looked for only where it will be read.
-    if (diagnostics_.errors() <= Diagnostics::kMaxKept) d.note(remedy_for(node, line.opset));
+    if (a.has_g()) open_.push_back({&a.g(), &a.g().node(), 0, depth + 1});
+    for (const ::onnx::GraphProto& g : a.graphs()) open_.push_back({&g, &g.node(), 0, depth + 1});
+  }
+  return true;
+}
+
+bool Importer::Listing::check() {
+  const uint32_t file = i_.context().sources().add(i_.name_, std::move(text_));
+  bool ok = true;
+  for (const Line& line : lines_) {
+    const Span span{file, line.begin, line.end};
+    i_.spans_.emplace(line.node, span);
+    if (is_known(line)) continue;
+    ok = false;
+    report_unknown(line, span);
   }
   return ok;
+}
+
+bool Importer::Listing::is_known(const Line& line) const {
+  if (i_.function_of(*line.node)) return true;
+  const std::string name = full_name(*line.node);
+  const Schema* schema = find_schema(name, line.opset);
+  if (schema && schema->removed) return false;
+  return is_control_flow(name) || find_row(name, line.opset) || is_composite_operator(name, line.opset);
+}
+
+// "FLOAT, INT64"
+std::string Importer::Listing::kinds_of_inputs(const Line& line) {
+  auto [known, fresh] = dtypes_.try_emplace(line.graph);
+  if (fresh && line.graph) known->second = dtypes_of(*line.graph);
+  std::string kinds;
+  for (const std::string& input : line.node->input()) {
+    const auto it = known->second.find(input);
+    if (it != known->second.end() && kinds.size() < 100)
+      kinds += cat(kinds.empty() ? "" : ", ", data::onnx_dtype_name(it->second));
+  }
+  return kinds;
+}
+
+void Importer::Listing::report_unknown(const Line& line, Span span) {
+  const ::onnx::NodeProto& node = *line.node;
+  const std::string kinds = kinds_of_inputs(line);
+  Diagnostic& d = i_.diagnostics_.error(
+      span, "unsupported-operator",
+      cat("operator `", printable(full_name(node)), "` of version ", line.opset, node_name(node),
+          kinds.empty() ? "" : cat(" on ", kinds), " is not supported"));
+  // A remedy is looked for only where it will be read.
+  if (i_.diagnostics_.errors() <= Diagnostics::kMaxKept) d.note(remedy_for(node, line.opset));
+}
+
+bool Importer::list_nodes() {
+  Listing listing(*this);
+  return listing.write() && listing.check();
 }
 
 }  // namespace relay::frontend

@@ -19,9 +19,7 @@ Expr rotated(Node& n, Expr x, Expr positions, const RotaryTables& tables) {
 
 Expr steps_from(Node& n, Expr first, Dim steps) {
   if (steps.is_unknown()) n.unsupported("the number of its steps depends on the data");
-  const std::vector<AttrArg> attrs{
-      {"shape", std::vector<Dim>{steps}}, {"axis", int64_t{0}}, {"dtype", DType(kInt64)}};
-  return n.call(kAdd, {n.cast(first, kInt64), n.call(kIota, std::span<const Expr>(), attrs)});
+  return n.call(kAdd, {n.cast(first, kInt64), n.places({steps})});
 }
 
 Expr with_past(Node& n, Expr past, Expr now) { return past ? n.concatenate({past, now}, 2) : now; }

@@ -133,11 +133,7 @@ Results distances(Node& n) {
 // inverse) in as many steps as the matrix has rows.
 class Elimination {
  public:
-  Elimination(Node& n, Dim size) : n_(n), size_(size) {
-    const std::vector<AttrArg> attrs{
-        {"shape", std::vector<Dim>{size}}, {"axis", int64_t{0}}, {"dtype", DType(kInt64)}};
-    rows_ = n.call(kIota, std::span<const Expr>(), attrs);
-  }
+  Elimination(Node& n, Dim size) : n_(n), size_(size) { rows_ = n.places({size}); }
 
   Expr identity(DType dtype) { return n_.cast(n_.call(kEqual, {n_.expand_dims(rows_, 1), rows_}), dtype); }
 

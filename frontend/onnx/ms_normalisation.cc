@@ -80,9 +80,7 @@ Results embed(Node& n) {
     positions = rows_of_table(n, n.input(kPositions), n.input(kPositionIds));
   } else {
     if (dims[1].is_unknown()) n.unsupported("the number of its steps depends on the data");
-    const std::vector<AttrArg> attrs{
-        {"shape", std::vector<Dim>{dims[1]}}, {"axis", int64_t{0}}, {"dtype", DType(kInt64)}};
-    positions = rows_of_table(n, n.input(kPositions), n.call(kIota, std::span<const Expr>(), attrs));
+    positions = rows_of_table(n, n.input(kPositions), n.places({dims[1]}));
   }
   Expr sum = n.call(kAdd, {rows_of_table(n, n.input(kWords), ids), positions});
   if (n.has(kSegmentIds))

@@ -231,6 +231,14 @@ Expr Node::call(const op::OpDef& op, std::span<const Expr> args, const std::vect
   return op::call(builder(), op, args, attrs);
 }
 
+Refusal too_many(std::string_view what, size_t limit) {
+  return {"limit-nodes", cat(what, " than the limit of ", limit), "divide the model into several"};
+}
+
+Expr Node::places(const std::vector<Dim>& shape, int64_t axis, DType dtype) {
+  return call(op::kIota, std::span<const Expr>(), {{"shape", shape}, {"axis", axis}, {"dtype", dtype}});
+}
+
 Expr Node::ints(const std::vector<int64_t>& values, DType dtype) {
   Tensor t(dtype, {static_cast<int64_t>(values.size())});
   for (size_t i = 0; i < values.size(); ++i) t.set_int(static_cast<int64_t>(i), values[i]);

@@ -26,6 +26,8 @@ struct Refusal {
   Slug slug;
   std::string reason, remedy;
 };
+// What has more than the limit: "the steps of loops have more nodes".
+Refusal too_many(std::string_view what, size_t limit);
 
 class Node {
  public:
@@ -104,6 +106,8 @@ class Node {
   Expr proj(Expr tuple, uint32_t index) { return builder().proj(tuple, index); }
   Expr scalar(DType dtype, double value) { return builder().scalar(dtype, value); }
   Expr ints(const std::vector<int64_t>& values, DType dtype = kInt64);
+  // 0, 1, ... along one axis of a tensor of this shape.
+  Expr places(const std::vector<Dim>& shape, int64_t axis = 0, DType dtype = kInt64);
   Expr cast(Expr e, DType dtype);  // itself if it has the dtype
   // Reshapes; the form of the attribute is chosen so that few symbolic dims are in it.
   Expr reshape(Expr e, const std::vector<Dim>& dims);

@@ -82,116 +82,170 @@ std::optional<std::vector<Dim>> Importer::input_dims(const ::onnx::ValueInfoProt
   return out;
 }
 
-bool Importer::declare_inputs(std::vector<const Var*>& params) {
-  const ::onnx::GraphProto& graph = model_.graph();
+// The inputs of a model's graph, which become parameters.
+class Importer::Inputs {
+ public:
+  explicit Inputs(Importer& importer) : i_(importer) {}
+
+  // Each returns false if it reported something.
+  bool list();
+  bool check_given() {
+    const bool shapes = check_given(i_.options_.input_shapes, "shape");
+    return check_given(i_.options_.input_values, "value") && shapes;
+  }
+  bool fix_axes();
+  bool declare(std::vector<const Var*>& params);
+  // Makes sequences and the like of the tensors that stand for them.
+  void gather() {
+    for (const ::onnx::ValueInfoProto* c : composites_)
+      i_.scope_->names.emplace(c->name(), i_.gathered_input(c->name(), c->type()));
+  }
+
+ private:
+  template <class Given>
+  bool check_given(const Given& given, std::string_view what);
+  bool is_unused_text(const ::onnx::ValueInfoProto& input);
+  bool declare(const ::onnx::ValueInfoProto& input, std::vector<const Var*>& params);
+  // The value of a parameter: itself, or what it is fixed to. Nothing if that does not fit.
+  std::optional<Operand> value_of(const ::onnx::ValueInfoProto& input, const Var* param);
+  std::string shown(const ::onnx::ValueInfoProto& input) const {
+    return cat("`", printable(input.name()), "` of `", i_.name_, "`");
+  }
+
+  Importer& i_;
+  std::vector<const ::onnx::ValueInfoProto*> inputs_, composites_;
+  std::set<std::string> names_;
+  std::optional<std::unordered_set<std::string_view>> used_;  // looked up where there is text
+};
+
+bool Importer::Inputs::list() {
   bool ok = true;
-  std::vector<const ::onnx::ValueInfoProto*> inputs, composites;
-  std::set<std::string> names;
-  for (const ::onnx::ValueInfoProto& input : graph.input()) {
-    const bool is_new = names.insert(input.name()).second;
+  for (const ::onnx::ValueInfoProto& input : i_.model_.graph().input()) {
+    const bool is_new = names_.insert(input.name()).second;
     if (!is_new || input.name().empty()) {
-      diagnostics_.error(Span::none(), is_new ? Slug("onnx-unnamed-input") : Slug("onnx-redefined-value"),
-                         cat("`", name_, "`: ",
-                             is_new ? "an input has no name"
-                                    : cat("two inputs are called `", printable(input.name()), "`")));
+      i_.diagnostics_.error(Span::none(), is_new ? Slug("onnx-unnamed-input") : Slug("onnx-redefined-value"),
+                            cat("`", i_.name_, "`: ",
+                                is_new ? "an input has no name"
+                                       : cat("two inputs are called `", printable(input.name()), "`")));
       ok = false;
-    } else if (!scope_->find(input.name())) {  // an input with a default is a constant
+    } else if (!i_.scope_->find(input.name())) {  // an input with a default is a constant
       std::vector<const ::onnx::ValueInfoProto*> tensors;
-      if (input.type().has_tensor_type() || !expand_input(input.name(), input.type(), tensors)) {
-        inputs.push_back(&input);
+      if (input.type().has_tensor_type() || !i_.expand_input(input.name(), input.type(), tensors)) {
+        inputs_.push_back(&input);
         continue;
       }
-      composites.push_back(&input);
-      for (const ::onnx::ValueInfoProto* t : tensors) names.insert(t->name());
-      inputs.insert(inputs.end(), tensors.begin(), tensors.end());
+      composites_.push_back(&input);
+      for (const ::onnx::ValueInfoProto* t : tensors) names_.insert(t->name());
+      inputs_.insert(inputs_.end(), tensors.begin(), tensors.end());
     }
   }
-  const auto check_given = [&](const auto& given, std::string_view what) {
-    for (const auto& [name, ignored] : given) {
-      if (names.contains(name) && !scope_->find(name)) continue;
-      const std::vector<std::string> all =
-          names_of(inputs, [](const auto* i) { return printable(i->name()); });
-      Diagnostic& d = diagnostics_.error(
-          Span::none(), "input-unknown",
-          cat("a ", what, " was given for `", printable(name), "`, which is no input of `", name_, "`"));
-      suggest(d, name, all);
-      d.note(cat("its inputs: ", join(all, ", ")));
-      ok = false;
-    }
-  };
-  check_given(options_.input_shapes, "shape");
-  check_given(options_.input_values, "value");
-  // Extents that are fixed for a named axis of one input hold for that name everywhere.
-  for (const ::onnx::ValueInfoProto* input : inputs) {
-    const auto wanted = options_.input_shapes.find(input->name());
-    if (wanted == options_.input_shapes.end()) continue;
+  return ok;
+}
+
+template <class Given>
+bool Importer::Inputs::check_given(const Given& given, std::string_view what) {
+  bool ok = true;
+  for (const auto& [name, ignored] : given) {
+    if (names_.contains(name) && !i_.scope_->find(name)) continue;
+    const std::vector<std::string> all =
+        names_of(inputs_, [](const auto* i) { return printable(i->name()); });
+    Diagnostic& d = i_.diagnostics_.error(
+        Span::none(), "input-unknown",
+        cat("a ", what, " was given for `", printable(name), "`, which is no input of `", i_.name_, "`"));
+    suggest(d, name, all);
+    d.note(cat("its inputs: ", join(all, ", ")));
+    ok = false;
+  }
+  return ok;
+}
+
+// Extents that are fixed for a named axis of one input hold for that name everywhere.
+bool Importer::Inputs::fix_axes() {
+  bool ok = true;
+  for (const ::onnx::ValueInfoProto* input : inputs_) {
+    const auto wanted = i_.options_.input_shapes.find(input->name());
+    if (wanted == i_.options_.input_shapes.end()) continue;
     const ::onnx::TensorShapeProto& shape = input->type().tensor_type().shape();
     for (size_t i = 0; i < wanted->second.size() && i < static_cast<size_t>(shape.dim_size()); ++i) {
       const std::string& name = shape.dim(static_cast<int>(i)).dim_param();
       const int64_t extent = wanted->second[i].extent;
       if (name.empty() || extent < 0) continue;
-      const auto [it, fresh] = axes_.emplace(name, Dim(extent));
-      if (!fresh && it->second != Dim(extent)) {
-        diagnostics_.error(Span::none(), "input-axis-conflict",
-                           cat("the axis `", printable(name), "` of `", name_, "` cannot be both ",
-                               show(it->second), " and ", extent));
-        ok = false;
-      }
+      const auto [it, fresh] = i_.axes_.emplace(name, Dim(extent));
+      if (fresh || it->second == Dim(extent)) continue;
+      i_.diagnostics_.error(Span::none(), "input-axis-conflict",
+                            cat("the axis `", printable(name), "` of `", i_.name_, "` cannot be both ",
+                                show(it->second), " and ", extent));
+      ok = false;
     }
   }
-  std::optional<std::unordered_set<std::string_view>> used;  // looked up where there is text
-  for (const ::onnx::ValueInfoProto* input : inputs) {
-    if (!input->type().has_tensor_type()) {
-      ok = declare_list(*input, params) && ok;
-      continue;
-    }
-    const int32_t code = input->type().tensor_type().elem_type();
-    const data::Storage* storage = data::storage_of_onnx(code);
-    const std::optional<DType> dtype = storage ? storage->carrier : data::dtype_of_onnx(code);
-    // Text that nobody takes is no input of the program.
-    if (code == ::onnx::TensorProto::STRING) {
-      if (!used) used = used_names(graph);
-      if (!used->contains(input->name())) continue;
-    }
-    if (!dtype) {
-      diagnostics_
-          .error(Span::none(), "unsupported-dtype",
-                 cat("input `", printable(input->name()), "` of `", name_, "` has elements of type ",
-                     data::onnx_dtype_name(code), ", which is not supported"))
-          .note(
-              "booleans, integers and floats are supported: move what turns it into these out of the model");
-      ok = false;
-      continue;
-    }
-    const std::optional<std::vector<Dim>> dims = input_dims(*input);
-    if (!dims) {
-      ok = false;
-      continue;
-    }
-    const Var* param = builder_.var(input->name(), context().tensor_type(*dims, *dtype));
-    for (size_t i = 0; i < dims->size(); ++i) {
-      const Dim d = (*dims)[i];
-      if (d.is_symbolic()) places_.try_emplace(d.symbolic().get(), Place{param, static_cast<int64_t>(i)});
-    }
-    params.push_back(param);
-    Operand value;
-    value.expr = param;
-    if (const auto fixed = options_.input_values.find(input->name()); fixed != options_.input_values.end()) {
-      const std::string name = cat("`", printable(input->name()), "` of `", name_, "`");
-      std::optional<Tensor> t =
-          fixed_input(name, Span::none(), param->annotation, fixed->second, diagnostics_);
-      ok = ok && t;
-      if (!t) continue;
-      value = constant(std::move(*t));
-    } else if (is_one_element(*param)) {
-      switches_.insert(param);
-    }
-    value.storage = storage;
-    scope_->names.emplace(input->name(), std::move(value));
+  return ok;
+}
+
+// Text that nobody takes is no input of the program.
+bool Importer::Inputs::is_unused_text(const ::onnx::ValueInfoProto& input) {
+  if (input.type().tensor_type().elem_type() != ::onnx::TensorProto::STRING) return false;
+  if (!used_) used_ = used_names(i_.model_.graph());
+  return !used_->contains(input.name());
+}
+
+bool Importer::Inputs::declare(const ::onnx::ValueInfoProto& input, std::vector<const Var*>& params) {
+  if (!input.type().has_tensor_type()) return i_.declare_list(input, params);
+  if (is_unused_text(input)) return true;
+  const int32_t code = input.type().tensor_type().elem_type();
+  const data::Storage* storage = data::storage_of_onnx(code);
+  const std::optional<DType> dtype = storage ? storage->carrier : data::dtype_of_onnx(code);
+  if (!dtype) {
+    i_.diagnostics_
+        .error(Span::none(), "unsupported-dtype",
+               cat("input ", shown(input), " has elements of type ", data::onnx_dtype_name(code),
+                   ", which is not supported"))
+        .note("booleans, integers and floats are supported: move what turns it into these out of the model");
+    return false;
   }
+  const std::optional<std::vector<Dim>> dims = i_.input_dims(input);
+  if (!dims) return false;
+  const Var* param = i_.builder_.var(input.name(), i_.context().tensor_type(*dims, *dtype));
+  for (size_t i = 0; i < dims->size(); ++i) {
+    const Dim d = (*dims)[i];
+    if (d.is_symbolic()) i_.places_.try_emplace(d.symbolic().get(), Place{param, static_cast<int64_t>(i)});
+  }
+  params.push_back(param);
+  std::optional<Operand> value = value_of(input, param);
+  if (!value) return false;
+  value->storage = storage;
+  i_.scope_->names.emplace(input.name(), std::move(*value));
+  return true;
+}
+
+std::optional<Operand> Importer::Inputs::value_of(const ::onnx::ValueInfoProto& input, const Var* param) {
+  const auto fixed = i_.options_.input_values.find(input.name());
+  if (fixed != i_.options_.input_values.end()) {
+    std::optional<Tensor> t =
+        fixed_input(shown(input), Span::none(), param->annotation, fixed->second, i_.diagnostics_);
+    if (!t) return std::nullopt;
+    return i_.constant(std::move(*t));
+  }
+  if (is_one_element(*param)) i_.switches_.insert(param);
+  Operand out;
+  out.expr = param;
+  return out;
+}
+
+bool Importer::Inputs::declare(std::vector<const Var*>& params) {
+  bool ok = true;
+  for (const ::onnx::ValueInfoProto* input : inputs_) ok = declare(*input, params) && ok;
+  return ok;
+}
+
+bool Importer::declare_inputs(std::vector<const Var*>& params) {
+  Inputs inputs(*this);
+  // All that is wrong is reported at once.
+  bool ok = inputs.list();
+  ok = inputs.check_given() && ok;
+  ok = inputs.fix_axes() && ok;
+  ok = inputs.declare(params) && ok;
   if (!ok) return false;
-  for (const ::onnx::ValueInfoProto* c : composites)
-    scope_->names.emplace(c->name(), gathered_input(c->name(), c->type()));
+  inputs.gather();
   return !diagnostics_.has_errors();
 }
 

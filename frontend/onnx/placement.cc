@@ -174,8 +174,7 @@ Results write_cache(Node& n) {
             "its write_indices must have one number for each element of the batch");
   if (steps == Dim(0)) return {cache};
   // Which step of the update each place takes: place - first, where that is one of its steps.
-  const Expr place = n.call(kIota, std::span<const Expr>(),
-                            {{"shape", std::vector<Dim>{room}}, {"axis", int64_t{0}}, {"dtype", kInt64}});
+  const Expr place = n.places({room});
   const Expr first = n.has(2) ? n.cast(n.input(2), kInt64)
                               : n.call(kZeros, std::span<const Expr>(),
                                        {{"shape", std::vector<Dim>{c.dims[0]}}, {"dtype", kInt64}});

@@ -31,9 +31,7 @@ int64_t least_int(DType dtype) { return dtype.is_signed_int() ? INT64_MIN >> (64
 Expr numbers_of(Node& n, bool column_major) {
   std::vector<Dim> dims = dims_of(n.input(0));
   if (column_major) std::reverse(dims.begin() + 2, dims.end());
-  const std::vector<AttrArg> attrs{
-      {"shape", std::vector<Dim>{product(dims)}}, {"axis", int64_t{0}}, {"dtype", kInt64}};
-  const Expr numbers = n.reshape(n.call(kIota, std::span<const Expr>(), attrs), dims);
+  const Expr numbers = n.reshape(n.places({product(dims)}), dims);
   if (!column_major || dims.size() == 3) return numbers;
   std::vector<int64_t> axes{0, 1};
   for (auto axis = static_cast<int64_t>(dims.size()); axis-- > 2;) axes.push_back(axis);

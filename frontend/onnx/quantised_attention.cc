@@ -44,9 +44,7 @@ Expr mask_of(Node& n, Dim steps, double filter) {
   if (rank == 2) {
     counts = n.call(kGreater, {mask, n.scalar(type_of(mask).dtype, 0)});
   } else if (rank == 1 && type_of(mask).dims[0] == type_of(n.input(kData)).dims[0]) {
-    const Expr places =
-        n.call(kIota, {},
-               {{"shape", std::vector<Dim>{steps}}, {"axis", int64_t{0}}, {"dtype", type_of(mask).dtype}});
+    const Expr places = n.places({steps}, 0, type_of(mask).dtype);
     counts = n.call(kLess, {places, n.expand_dims(mask, 1)});
   } else {
     n.unsupported("its mask must be (batch, steps) or (batch)");

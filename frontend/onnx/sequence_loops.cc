@@ -22,11 +22,8 @@ constexpr int kMostImports = 16;
 
 Found import_body(Node& n, const LoopParts& s, Operand step, Operand condition, const Operands& states) {
   // One step is as much as its nodes, also where the body is imported for its types only.
-  if (!n.importer().spend(static_cast<size_t>(s.body.node_size()) + 1)) {
-    throw Refusal{"limit-nodes",
-                  cat("the steps of loops have more nodes than the limit of ", n.importer().options().nodes),
-                  "divide the model into several"};
-  }
+  if (!n.importer().spend(static_cast<size_t>(s.body.node_size()) + 1))
+    throw too_many("the steps of loops have more nodes", n.importer().options().nodes);
   NameScope scope{{}, &n.importer().scope()};
   const auto declare = [&](size_t i, Operand value) {
     scope.names.emplace(s.body.input(static_cast<int>(i)).name(), std::move(value));

@@ -29,10 +29,7 @@ Found one(Operand o) {
 
 void spend(Node& n, size_t elements) {
   if (n.importer().spend(elements / 64 + 1)) return;
-  throw Refusal{
-      "limit-nodes",
-      cat("what is imported again and again has more parts than the limit of ", n.importer().options().nodes),
-      "divide the model into several"};
+  throw too_many("what is imported again and again has more parts", n.importer().options().nodes);
 }
 
 // The input as a sequence.

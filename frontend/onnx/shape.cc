@@ -203,9 +203,7 @@ Results range(Node& n) {
     // As many elements as the dims say, so that the type says how many.
     const Dim by = step->elements[0], begin = first->elements[0];
     const Dim count = max(ceil_div(last->elements[0] - begin, by), Dim(0));
-    const std::vector<AttrArg> attrs{
-        {"shape", std::vector<Dim>{count}}, {"axis", int64_t{0}}, {"dtype", dtype}};
-    Expr e = n.call(kIota, std::span<const Expr>(), attrs);
+    Expr e = n.places({count}, 0, dtype);
     if (by != Dim(1)) e = n.call(kMultiply, {e, n.reshape(n.input(2), {})});
     if (begin != Dim(0)) e = n.call(kAdd, {e, n.reshape(n.input(0), {})});
     return {e};
@@ -231,10 +229,7 @@ Results expand(Node& n) {
 std::pair<Expr, Expr> positions(Node& n, Dim rows, Dim columns) {
   if (rows.is_unknown() || columns.is_unknown()) n.unsupported("the shape of its input depends on the data");
   const std::vector<Dim> shape{rows, columns};
-  const auto along = [&](int64_t axis) {
-    return n.call(kIota, std::span<const Expr>(), {{"shape", shape}, {"axis", axis}, {"dtype", kInt64}});
-  };
-  return {along(0), along(1)};
+  return {n.places(shape, 0), n.places(shape, 1)};
 }
 
 Results triangle(Node& n) {

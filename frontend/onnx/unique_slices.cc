@@ -56,9 +56,7 @@ Results unique_slices(Node& n, size_t axis, bool sorted) {
       kEqual, {n.call(kMax, {count(both(decides, n.call(kLess, {left, right})))}, over(2)), number(1)});
 
   // A slice is the first of its kind if its first equal is itself.
-  const std::vector<AttrArg> line{
-      {"shape", std::vector<Dim>{slices}}, {"axis", int64_t{0}}, {"dtype", kInt64}};
-  const Expr places = n.call(kIota, std::span<const Expr>(), line);
+  const Expr places = n.places({slices});
   const Expr earliest = count(n.call(kArgmax, {count(equal)}, over(1)));
   const Expr first = n.call(kEqual, {earliest, places});
   const Expr firsts = n.expand_dims(first, 0);             // [i, j]: j

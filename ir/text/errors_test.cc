@@ -101,7 +101,7 @@ TEST(Errors, InBodies) {
       {"fn (y) { 1 }", "2:5 missing-sigil"},
       {"fn (%y: 3) { 1 }", "2:9 expected-type"},
       {"fn (%y: float33) { 1 }", "2:9 unknown-dtype"},
-      {"fn (%y: float32x4) { 1 }", "2:9 unknown-dtype"},
+      {"fn (%y: float32x0) { 1 }", "2:9 unknown-dtype"},
       {"fn (%y: Lisp[int8]) { 1 }", "2:9 unknown-type"},
       {"fn (%y: Tensor[(-1), int8]) { 1 }", "2:17 negative-dim"},
       {"fn (%y: Tensor[(n - n - 1), int8]) { 1 }", "2:17 negative-dim"},

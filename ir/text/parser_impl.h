@@ -172,6 +172,7 @@ class Parser {
   Type type();
   bool read_annotation(Type& out);
   Type tensor_type();
+  Type tensor_of(std::span<const Dim> dims);
   const Constructor* find_ctor(std::string_view name) const;
   std::vector<std::string> ctor_names() const;
 

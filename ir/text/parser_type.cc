@@ -1,6 +1,8 @@
 // Types and patterns.
 #include <re2/re2.h>
 
+#include <charconv>
+
 #include "base/cat.h"
 #include "ir/text/names.h"
 #include "ir/text/parser_impl.h"
@@ -25,13 +27,24 @@ bool looks_like_dtype(std::string_view name) {
   return RE2::FullMatch(re2::StringPiece(name.data(), name.size()), kDType);
 }
 
-// "float16" and "4" of "float16x4"; nothing if this is not the dtype of vectors.
-std::optional<std::pair<std::string_view, std::string_view>> vector_dtype(std::string_view name) {
+// "float16" and 4 of "float16x4"; nothing if this is not the dtype of vectors.
+struct VectorDType {
+  std::string_view element;
+  int lanes;
+};
+std::optional<VectorDType> vector_dtype(std::string_view name) {
+  constexpr int kMostLanes = 65535;  // of DLPack
   const size_t x = name.rfind('x');
-  if (x == std::string_view::npos || x + 1 == name.size() || !DType::parse(name.substr(0, x))) return {};
-  const std::string_view lanes = name.substr(x + 1);
-  if (lanes.find_first_not_of("0123456789") != std::string_view::npos) return {};
-  return std::pair(name.substr(0, x), lanes);
+  if (x == std::string_view::npos) return {};
+  VectorDType out{name.substr(0, x), 0};
+  const auto [end, error] = std::from_chars(name.data() + x + 1, name.data() + name.size(), out.lanes);
+  const bool read = error == std::errc() && end == name.data() + name.size();
+  const bool element = out.element == "uint1" || DType::parse(out.element);
+  return read && element && out.lanes >= 1 && out.lanes <= kMostLanes ? std::optional(out) : std::nullopt;
+}
+
+DType element_of(const VectorDType& vectors) {
+  return vectors.element == "uint1" ? kBool : *DType::parse(vectors.element);
 }
 
 }  // namespace
@@ -46,12 +59,12 @@ std::optional<DType> Parser::dtype() {
   if (name.text == "uint1") return kBool;
   if (const std::optional<DType> d = DType::parse(name.text)) return d;
   if (const auto vectors = vector_dtype(name.text)) {
-    const auto& [element, lanes] = *vectors;
-    if (lanes == "1") return DType::parse(element);
-    error(name.span, "unknown-dtype",
-          cat("`", name.text, "` is a dtype of vectors, and an element of a tensor is one number"))
-        .note(cat("the numbers of a vector are a last axis: `Tensor[(.., ", lanes, "), ", element, "]`"));
-    return DType::parse(element);  // to find later mistakes
+    if (vectors->lanes > 1) {
+      error(name.span, "unknown-dtype",
+            cat("`", name.text, "` is a dtype of vectors, and an element here is one number"))
+          .note(cat("the numbers of a vector are a last axis of ", vectors->lanes, " ", vectors->element));
+    }
+    return element_of(*vectors);  // to find later mistakes
   }
   Diagnostic& d = error(name.span, "unknown-dtype", cat("there is no dtype `", name.text, "`"));
   suggest(d, name.text, "", [] {
@@ -60,6 +73,30 @@ std::optional<DType> Parser::dtype() {
                                     "float32", "float64", "bfloat16", "int4",   "uint4"};
   });
   return std::nullopt;
+}
+
+// The tensor of these dims whose dtype is next. One of vectors is an opaque type over the tensor of
+// one lane, `float16x4`[Tensor[(2), float16]]: it can be passed on, and no operator takes it.
+Type Parser::tensor_of(std::span<const Dim> dims) {
+  Context& context = module_.context();
+  const Token name = peek();
+  const std::optional<VectorDType> vectors =
+      name.kind == TokenKind::kName ? vector_dtype(name.text) : std::nullopt;
+  if (!vectors || vectors->lanes == 1) {
+    const std::optional<DType> d = dtype();
+    return d ? context.tensor_type(dims, *d) : nullptr;
+  }
+  next();
+  if (!module_.data_type(name.text)) {
+    DataTypeDef def;
+    def.name = context.symbol(name.text);
+    def.span = name.span;
+    def.is_extern = true;
+    def.params = context.arena().list(std::vector<const TypeVar*>{context.type_var("A")});
+    module_.set_data_type(context.arena().make<DataTypeDef>(def));
+  }
+  const Type lane = context.tensor_type(dims, element_of(*vectors));
+  return context.data_type(name.text, {&lane, 1});
 }
 
 // Tensor[(dims), dtype], after the word.
@@ -92,10 +129,9 @@ Type Parser::tensor_type() {
     return nullptr;
   }
   if (!ok || !take(",")) return nullptr;
-  const std::optional<DType> d = dtype();
+  const Type out = tensor_of(dims);
   take(",");
-  if (!d || !need("]", "after the dtype of a tensor type")) return nullptr;
-  return module_.context().tensor_type(dims, *d);
+  return out && need("]", "after the dtype of a tensor type") ? out : nullptr;
 }
 
 Type Parser::type() {
@@ -143,9 +179,8 @@ Type Parser::type() {
       next();
       done = context.hole_type();
     } else if (!t.quoted && looks_like_dtype(t.text)) {
-      const std::optional<DType> d = dtype();
-      if (!d) return nullptr;
-      done = context.scalar_type(*d);
+      done = tensor_of({});
+      if (!done) return nullptr;
     } else if (!t.quoted && keyword(t.text)) {
       expected("a type", "expected-type");
       return nullptr;

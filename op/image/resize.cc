@@ -156,7 +156,8 @@ Type relate(Relation& r, const ResizeAttrs<count>& a) {
   }
   const bool crops = how.mode == Mode::kTfCrop;
   const bool zeros = std::all_of(how.roi.begin(), how.roi.end(), [](double v) { return v == 0; });
-  r.require(crops || zeros, kAttributes, "roi must be empty or zeros: only tf_crop_and_resize reads it");  // C6
+  r.require(crops || zeros, kAttributes,
+            "roi must be empty or zeros: only tf_crop_and_resize reads it");  // C6
   if (crops) {
     const bool finite =
         std::all_of(how.roi.begin(), how.roi.end(), [](double v) { return std::isfinite(v); });

@@ -30,9 +30,7 @@ std::string build_library(const std::vector<Item>& items, bool gpu, const std::s
   for (const Item& item : items) sources.push_back(&item.emitted.sources);
   const aot::Sources all = joined(sources, gpu ? kernel::print::kCudaDialect : kernel::print::kCppDialect);
   if (gpu) return aot::cuda::build_emulated(all, folder, library);
-  if (std::string wrong = write_file_atomically(cat(folder, "/", aot::kWeightsSource), all.weights);
-      !wrong.empty())
-    return wrong;
+  if (std::string wrong = aot::write_weights_beside(folder, all); !wrong.empty()) return wrong;
   toolchain::CompileOptions compile = items.front().emitted.compile;
   for (const Item& item : items) {
     const auto& flags = item.emitted.compile.link_flags;

@@ -52,7 +52,7 @@ class Joiner {
     model_ += cat(begin, alone(header + declarations + model, artifact, number),
                   "}\nextern \"C\" __attribute__((visibility(\"default\"))) const void* ",
                   joined_entry(number), "() { return artifact_", number, "::relay_get_api(); }\n");
-    weights_ += artifact.weights;
+    weights_ += artifact.weights.text();
     weights_.resize((weights_.size() + kWeightsAlignment - 1) / kWeightsAlignment * kWeightsAlignment);
   }
 
