@@ -264,7 +264,7 @@ z3::expr Elements::divided(const std::string& name, DType d, const z3::expr& a, 
   const z3::expr quotient = a / b, rest = z3::srem(a, b);
   const z3::expr rounds = rest != zero && (rest < zero) != (b < zero);
   if (name == "floor_divide") return z3::ite(rounds, quotient - 1, quotient);
-  if (name == "floor_mod") return z3::ite(rounds, rest + b, rest);
+  if (name == "floor_mod") return z3::smod(a, b);  // the sign is that of the divisor
   return remainder ? rest : quotient;
 }
 
