@@ -298,9 +298,10 @@ class FileReader {
     std::string_view before = std::string_view(head).substr(5, colon - 5);
     const std::string name = take_word(before), kind = take_word(before);
     ParseOptions options;
+    Diagnostics own;  // whose places are in the sources of `options`
     const std::string place = cat(name_, ":", line_);
-    const auto left = pattern::parse(place, head.substr(colon + 2, arrow - colon - 2), diagnostics_, options);
-    if (!left) return report(options);
+    const auto left = pattern::parse(place, head.substr(colon + 2, arrow - colon - 2), own, options);
+    if (!left) return error(own.render(options.into.context().sources()));
     const auto root = root_of(*left);
     if (!root) return error("a rule is of calls of one operator, or of a field of a tuple");
     if (!pattern::is_local(*left)) return error("the pattern needs the whole program");
@@ -317,12 +318,10 @@ class FileReader {
       return error("expected `proved`, `exact` or `bounded N` after the name of the rule");
     }
     const uint32_t file = options.into.context().sources().add(place, head.substr(arrow + 4));
-    if (!RightReader(file, diagnostics_, options, *left).whole(rule)) return report(options);
+    if (!RightReader(file, own, options, *left).whole(rule) || own.has_errors())
+      return error(own.render(options.into.context().sources()));
     rules_.push_back(std::move(rule));
   }
-
-  // The sources of a rule are gone when the text was read: its messages become part of this one.
-  void report(const ParseOptions& options) { error(diagnostics_.render(options.into.context().sources())); }
 
   std::string name_;
   Diagnostics& diagnostics_;

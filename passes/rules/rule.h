@@ -52,7 +52,7 @@ struct NewAttribute {
 struct Template {
   enum class Kind : uint8_t { kPart, kCall, kTuple, kField, kScalar };
 
-  Template() {}  // not an aggregate: see docs/architecture.md on g++ 12
+  Template() {}  // not an aggregate: g++ 12 frees what brace lists of those hold twice
 
   Kind kind = Kind::kPart;
   std::string part = {};          // kPart; kScalar: the part that has its dtype

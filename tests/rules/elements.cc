@@ -104,6 +104,9 @@ Index Elements::broadcast(Expr e, const Index& i) {
 z3::expr Elements::leaf(Expr e, const z3::expr& at) {
   const TensorType& t = type_of(e);
   const auto* constant = e->as<Constant>();
+  if (const auto power = powers_.find(e); power != powers_.end()) {
+    return z_.bv_val(uint64_t{1} << power->second, t.dtype.bits);
+  }
   const auto facts = facts_.find(e);
   if (constant && facts == facts_.end()) {
     if (constant->value->size() == 0) throw Outside("a constant without elements");
@@ -258,7 +261,10 @@ z3::expr Elements::divided(const std::string& name, DType d, const z3::expr& a, 
   if (!d.is_signed_int()) return remainder ? z3::urem(a, b) : z3::udiv(a, b);
   const z3::expr least = z_.bv_val(static_cast<int64_t>(INT64_MIN >> (64 - d.bits)), d.bits);
   need(!(a == least && b == z_.bv_val(-1, d.bits)));
-  const z3::expr quotient = a / b, rest = z3::srem(a, b);
+  // The remainder by magnitudes, as it is defined: solvers know how to divide those by powers of two.
+  const z3::expr above = z3::ite(a < zero, -a, a), by = z3::ite(b < zero, -b, b).simplify();
+  const z3::expr part = z3::urem(above, by);
+  const z3::expr quotient = a / b, rest = z3::ite(a < zero, -part, part);
   const z3::expr rounds = rest != zero && (rest < zero) != (b < zero);
   if (name == "floor_divide") return z3::ite(rounds, quotient - 1, quotient);
   if (name == "floor_mod") return z3::ite(rounds, rest + b, rest);
