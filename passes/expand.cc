@@ -7,8 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "ir/rewrite.h"
+#include "ir/traverse.h"
 #include "op/apply.h"
 #include "op/ops.h"
+#include "op/registry.h"
 #include "op/relation.h"
 #include "passes/fresh_extents.h"
 #include "passes/lets.h"
@@ -87,6 +90,38 @@ void compare_extents(Builder& b, const op::OpDef& op, const Attrs& attrs, std::v
   }
 }
 
+// A function that calls the operator; the operator itself if its type is not known, as in a
+// generic function.
+Expr function_of(relay::Builder& b, const OpRef& ref) {
+  const auto* type = ref.type ? ref.type->as<FnType>() : nullptr;
+  if (!type || type->has_type_var || type->has_hole) return &ref;
+  SpanScope at(b, ref.span);
+  std::vector<const Var*> params;
+  for (Type t : type->args) params.push_back(b.with_type(b.var("x", t), t)->as<Var>());
+  const std::vector<Expr> args(params.begin(), params.end());
+  try {
+    const std::vector<Type> types(type->args.begin(), type->args.end());
+    const Type result = op::infer(b.context(), *ref.op, types, {});
+    return b.fn(params, b.call(b.op(*ref.op), args, {}, result), nullptr);
+  } catch (const op::RelationError&) {
+    return &ref;
+  }
+}
+
+// Operators among a node's children that are not called.
+Expr name_operators(relay::Builder& b, Expr e) {
+  std::vector<Expr> children;
+  bool changed = false;
+  const bool is_call = e->as<Call>() != nullptr;
+  for_each_child(e, [&](Expr child) {
+    const auto* ref = child->as<OpRef>();
+    if (ref && !(is_call && children.empty())) child = function_of(b, *ref);
+    changed |= ref != nullptr && child != ref;
+    children.push_back(child);
+  });
+  return changed ? with_children(b.context(), e, children) : e;
+}
+
 }  // namespace
 
 Expr expand_in_place(Builder& b, const op::OpDef& op, const Call& call, analysis::Effects& effects) {
@@ -122,6 +157,24 @@ Expr field_of_tuple(const Proj& proj, analysis::Effects& effects) {
       return &proj;
   }
   return tuple->fields[proj.index];
+}
+
+Module call_operator_values(const Module& m) { return rewrite(m, name_operators); }
+
+Module expand_operators(const Module& m, analysis::TrapOrder traps,
+                        const std::function<bool(const op::OpDef&)>& which) {
+  // An expansion may call further operators that expand: the definitions are not
+  // cyclic, so this ends.
+  for (Module now = m;;) {
+    analysis::Effects effects(now, traps);
+    Module next = rewrite(now, [&](relay::Builder& b, Expr e) -> Expr {
+      if (const auto* proj = e->as<Proj>()) return field_of_tuple(*proj, effects);
+      const op::OpDef* def = op::callee(e);
+      return def && def->expand && which(*def) ? expand_in_place(b, *def, *e->as<Call>(), effects) : e;
+    });
+    if (next.same(now)) return now;
+    now = next;
+  }
 }
 
 }  // namespace relay::passes

@@ -1,8 +1,11 @@
 // Rewriting calls and tuples without changing when their parts are evaluated.
 #pragma once
 
+#include <functional>
+
 #include "analysis/effects.h"
 #include "ir/builder.h"
+#include "ir/module.h"
 #include "op/op_def.h"
 
 namespace relay::passes {
@@ -14,5 +17,13 @@ Expr expand_in_place(Builder& b, const op::OpDef& op, const Call& call, analysis
 
 // (e0, e1).1 is e1 if nobody can tell; otherwise the projection itself.
 Expr field_of_tuple(const Proj& proj, analysis::Effects& effects);
+
+// Operators that are values, as in `fold(add, ...)`, become functions that call them.
+Module call_operator_values(const Module& m);
+
+// Writes out the operators that `which` wants, and those that appear by it. Use it by
+// `with_inserted_lets` (let_insertion.h).
+Module expand_operators(const Module& m, analysis::TrapOrder traps,
+                        const std::function<bool(const op::OpDef&)>& which);
 
 }  // namespace relay::passes

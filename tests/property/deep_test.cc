@@ -57,7 +57,10 @@ TEST_P(Deep, GoesTheWholeWay) {
   EXPECT_FALSE(interp::show(value).empty());
 
   std::vector<passes::Pipeline> pipelines;
-  for (const passes::Pass* pass : passes::all_passes()) pipelines.push_back({passes::step(*pass)});
+  for (const passes::Pass* pass : passes::all_passes()) {
+    // What it makes means something else (passes/gradient_test.cc has deep programs of its own).
+    if (pass != &passes::kGradient) pipelines.push_back({passes::step(*pass)});
+  }
   pipelines.push_back(passes::default_pipeline(2));
   for (const passes::Pipeline& pipeline : pipelines) {
     passes::RunnerOptions runner;

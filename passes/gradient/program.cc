@@ -1,0 +1,166 @@
+#include "passes/gradient/program.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "base/cat.h"
+#include "ir/analysis.h"
+#include "ir/function_graph.h"
+#include "ir/traverse.h"
+#include "passes/gradient/adjoints.h"
+
+namespace relay::passes::gradient {
+namespace {
+
+// More `if` inside one another than this are not differentiated as a straight line: each of them
+// evaluates what is inside once more.
+constexpr uint32_t kMostNestedIfs = 8;
+
+constexpr uint32_t kMostNestedTuples = 256;
+
+// Functions that call themselves, perhaps through others, have no place in an order of callees
+// before callers.
+bool recurs(const Module& m, const std::vector<Symbol>& names) {
+  std::map<Symbol, size_t, Module::ByName> callers;
+  for (Symbol name : names) {
+    for (Symbol callee : mentioned_globals(m.function(name.text()))) ++callers[callee];
+  }
+  std::vector<Symbol> free;
+  for (Symbol name : names) {
+    if (callers[name] == 0) free.push_back(name);
+  }
+  size_t ordered = 0;
+  for (; !free.empty(); ++ordered) {
+    const Symbol name = free.back();
+    free.pop_back();
+    for (Symbol callee : mentioned_globals(m.function(name.text()))) {
+      if (--callers[callee] == 0 && m.function(callee.text())) free.push_back(callee);
+    }
+  }
+  return ordered < names.size();
+}
+
+// May the function stand in a straight line? Functions may only be called, and called at once.
+bool is_straight_function(const Fn* fn) {
+  if (!fn->type_params.empty()) return false;
+  std::set<Expr> called{fn};
+  const std::vector<Expr> order = post_order(fn);
+  NodeMap<uint32_t> depth;
+  for (Expr e : order) {
+    const auto* call = e->as<Call>();
+    if (call && !called.insert(call->callee).second && call->callee->as<Fn>()) return false;
+    for_each_child(e, [&](Expr child) { depth[e] = std::max(depth[e], depth.get(child)); });
+    depth[e] += e->kind == ExprKind::kIf;
+    if (depth.get(e) > kMostNestedIfs) return false;
+  }
+  return std::all_of(order.begin(), order.end(), [&](Expr e) {
+    switch (e->kind) {
+      case ExprKind::kFn:
+      case ExprKind::kGlobal:
+      case ExprKind::kOpRef: return called.contains(e);
+      case ExprKind::kCtorRef:
+      case ExprKind::kMatch:
+      case ExprKind::kRefNew:
+      case ExprKind::kRefRead:
+      case ExprKind::kRefWrite: return false;
+      case ExprKind::kConstant:
+      case ExprKind::kVar:
+      case ExprKind::kTuple:
+      case ExprKind::kProj:
+      case ExprKind::kCall:
+      case ExprKind::kLet:
+      case ExprKind::kIf: return is_of_tensors(e->type);
+    }
+    return false;
+  });
+}
+
+// Tuples in tuples, counted once for each type. Parts come first: types nest as deeply as programs.
+class TupleDepth {
+ public:
+  uint32_t of(Type root) {
+    std::vector<Type> pending{root};
+    while (!pending.empty()) {
+      const Type t = pending.back();
+      const size_t before = pending.size();
+      uint32_t deepest = 0;
+      for_each_part(t, [&](Type part) {
+        if (!part) return;
+        const auto found = known_.find(part);
+        if (found == known_.end())
+          pending.push_back(part);
+        else
+          deepest = std::max(deepest, found->second);
+      });
+      if (pending.size() > before) continue;
+      pending.pop_back();
+      known_[t] = deepest + (t->kind == TypeKind::kTuple);
+    }
+    return known_.at(root);
+  }
+
+ private:
+  std::unordered_map<Type, uint32_t> known_;
+};
+
+}  // namespace
+
+Program::Program(const Module& m, Wanted wanted, Diagnostics& diagnostics)
+    : module_(m), wanted_(wanted), diagnostics_(diagnostics) {
+  const Symbol main = m.context().symbol("main");
+  reached_.push_back(main);
+  mentioned_.emplace(main, Mention{main, Span::none()});
+  for (size_t i = 0; i < reached_.size(); ++i) {
+    const Symbol by = reached_[i];
+    for (Expr e : post_order(m.function(by.text()))) {
+      const auto* global = e->as<Global>();
+      if (!global || !m.function(global->name.text())) continue;
+      if (mentioned_.emplace(global->name, Mention{by, global->span}).second)
+        reached_.push_back(global->name);
+    }
+  }
+}
+
+std::string Program::new_name(std::string_view of, std::string_view suffix) const {
+  std::string name = cat(of, suffix);
+  const auto is_taken = [&] {
+    return module_.function(name) || module_.kernel(name) || module_.data_type(name) ||
+           module_.constructor(name);
+  };
+  while (is_taken()) name += "_";
+  return name;
+}
+
+bool Program::is_straight() const {
+  return !recurs(module_, reached_) && std::all_of(reached_.begin(), reached_.end(), [&](Symbol name) {
+    return is_straight_function(module_.function(name.text()));
+  });
+}
+
+void Program::refuse_deep_tuples() const {
+  TupleDepth depth;
+  for (Symbol name : reached_) {
+    for (Expr e : post_order(module_.function(name.text()))) {
+      if (!e->type || depth.of(e->type) <= kMostNestedTuples) continue;
+      diagnostics_.error(e->span, "nesting-too-deep",
+                         cat("`gradient` takes tuples that are nested at most ", kMostNestedTuples, " deep"));
+      return;
+    }
+  }
+}
+
+void Program::refuse(Symbol function, Span at, std::string_view what, std::string_view reason) const {
+  Diagnostic& d = diagnostics_.error(at, "not-differentiable", cat(what, " has no gradient: ", reason));
+  std::string path = cat("@", function.text());
+  for (Symbol f = function; f.text() != "main";) {
+    const Mention& mention = mentioned_.at(f);
+    d.label(mention.at, cat("`@", mention.by.text(), "` uses `@", f.text(), "` here"));
+    f = mention.by;
+    path = cat("@", f.text(), " -> ", path);
+  }
+  if (function.text() == "main") return;
+  d.note(cat("the gradient of `@main` comes here by `", path, "`"));
+}
+
+}  // namespace relay::passes::gradient

@@ -1,0 +1,58 @@
+// What a gradient asks of a whole program: which functions take part, and how to say where a
+// gradient ends.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "ir/module.h"
+
+namespace relay::passes::gradient {
+
+// What @main shall give afterwards.
+struct Wanted {
+  bool value = true;     // what it gave before
+  size_t parameter = 0;  // the gradient of this one, counted from 1; 0: of each
+  bool of(size_t i) const { return parameter == 0 || parameter == i + 1; }
+};
+
+class Program {
+ public:
+  Program(const Module& m, Wanted wanted, Diagnostics& diagnostics);
+
+  const Wanted& wanted() const { return wanted_; }
+
+  const Module& module() const { return module_; }
+  Diagnostics& diagnostics() const { return diagnostics_; }
+  // The functions that @main reaches, itself first, each after one that mentions it.
+  const std::vector<Symbol>& reached() const { return reached_; }
+  // A name for a new global, made of one that there is.
+  std::string new_name(std::string_view of, std::string_view suffix) const;
+
+  // A straight line: lets, tuples, operators, `if`, and calls of functions that are such and do not
+  // recur. Its gradient is of this kind, too.
+  bool is_straight() const;
+
+  // Reports tuples that are nested more deeply than walks over their types are made for.
+  void refuse_deep_tuples() const;
+
+  // Reports that `what`, found in a function, has no gradient, why, and how @main gets there if
+  // that is elsewhere.
+  void refuse(Symbol function, Span at, std::string_view what, std::string_view reason) const;
+
+ private:
+  const Module& module_;
+  const Wanted wanted_;
+  Diagnostics& diagnostics_;
+  struct Mention {
+    Symbol by;
+    Span at;
+  };
+  std::vector<Symbol> reached_;
+  std::map<Symbol, Mention, Module::ByName> mentioned_;  // each by the function it was reached from
+};
+
+}  // namespace relay::passes::gradient

@@ -1,0 +1,344 @@
+// Gradients against central differences, in the interpreter and in float64.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/cat.h"
+#include "interp/machine.h"
+#include "ir/text/parser.h"
+#include "ir/traverse.h"
+#include "op/apply.h"
+#include "op/operators.h"
+#include "op/registry.h"
+#include "passes/runner.h"
+
+namespace relay::passes {
+namespace {
+
+// A program and how it is differentiated.
+struct Case {
+  const char* name;
+  const char* text;
+  // Has the gradient no cell, no closure and no data type?
+  bool straight;
+};
+
+class Gradients : public testing::TestWithParam<Case> {};
+
+Module parsed(std::string_view text) {
+  Diagnostics diagnostics;
+  ParseOptions options;
+  Result<Module> m = parse("m.relay", std::string(text), diagnostics, op::operators(), options);
+  EXPECT_TRUE(m) << diagnostics.render(options.into.context().sources());
+  return m ? *m : Module();
+}
+
+Result<Module> after(const Module& m, std::string_view pipeline) {
+  Diagnostics diagnostics;
+  RunnerOptions options;
+  options.verify = Verify::kTypes;
+  Result<Module> out = run_pipeline(m, pipeline, options, diagnostics);
+  EXPECT_TRUE(out) << diagnostics.render(m.context().sources());
+  return out;
+}
+
+// Every parameter of @main: floats from 0.3 to 1.1, shape variables of 3, integers of 2.
+std::vector<Value> arguments(const Module& m) {
+  std::vector<Value> out;
+  int count = 0;
+  const auto next = [&] { return 0.3 + 0.8 * std::fmod(0.618 * ++count, 1); };
+  for (const Var* p : m.function("main")->params) {
+    const auto value = [&](auto& self, Type t) -> Value {
+      if (const auto* tuple = t->as<TupleType>()) {
+        std::vector<Value> fields;
+        for (Type f : tuple->fields) fields.push_back(self(self, f));
+        return Value::tuple(std::move(fields));
+      }
+      const auto& tensor = *t->as<TensorType>();
+      Shape shape;
+      for (Dim d : tensor.dims) shape.push_back(d.is_const() ? d.value() : 3);
+      Tensor out(tensor.dtype, shape);
+      for (int64_t i = 0; i < out.size(); ++i) out.set(i, tensor.dtype.is_float() ? next() : 2);
+      return out;
+    };
+    out.push_back(value(value, p->type));
+  }
+  return out;
+}
+
+std::vector<Tensor> tensors(const Value& v) { return op::flatten(std::vector<Value>{v}); }
+
+double sum_of_floats(const Value& v) {
+  double sum = 0;
+  for (const Tensor& t : tensors(v)) {
+    for (int64_t i = 0; t.dtype().is_float() && i < t.size(); ++i) sum += t.get(i);
+  }
+  return sum;
+}
+
+Value run(const Module& m, const std::vector<Value>& args) { return interp::Machine(m).call("main", args); }
+
+// The arguments with one element of one tensor moved.
+std::vector<Value> moved(const std::vector<Value>& args, size_t tensor, int64_t element, double by) {
+  size_t seen = 0;
+  const auto copy = [&](auto& self, const Value& v) -> Value {
+    if (v.is_tensor()) {
+      if (seen++ != tensor) return v;
+      Tensor t = v.tensor().copy();
+      t.set(element, t.get(element) + by);
+      return Value(t);
+    }
+    std::vector<Value> fields;
+    for (const Value& f : v.fields()) fields.push_back(self(self, f));
+    return Value::tuple(std::move(fields));
+  };
+  std::vector<Value> out;
+  for (const Value& v : args) out.push_back(copy(copy, v));
+  return out;
+}
+
+// The module's gradient, which was compared with differences of the module.
+Module checked_gradient(const Module& m, double tolerance) {
+  const Result<Module> gradient = after(m, "gradient");
+  if (!gradient) return m;
+  const std::vector<Value> args = arguments(m);
+  const Value value = run(m, args), both = run(*gradient, args);
+  EXPECT_EQ(sum_of_floats(both.fields()[0]), sum_of_floats(value));
+  const std::vector<Tensor> inputs = op::flatten(args), gradients = tensors(both.fields()[1]);
+  EXPECT_EQ(gradients.size(), inputs.size());
+  double largest = 0;
+  for (size_t t = 0; t < std::min(inputs.size(), gradients.size()); ++t) {
+    EXPECT_EQ(gradients[t].shape(), inputs[t].shape());
+    EXPECT_EQ(gradients[t].dtype(), inputs[t].dtype());
+    for (int64_t i = 0; i < inputs[t].size(); ++i) {
+      double slope = 0;
+      if (inputs[t].dtype().is_float()) {
+        const double step = 1e-5;
+        slope = (sum_of_floats(run(m, moved(args, t, i, step))) -
+                 sum_of_floats(run(m, moved(args, t, i, -step)))) /
+                (2 * step);
+      }
+      EXPECT_NEAR(gradients[t].get(i), slope, tolerance * (1 + std::fabs(slope)))
+          << "element " << i << " of tensor " << t;
+      largest = std::max(largest, std::fabs(slope));
+    }
+  }
+  EXPECT_GT(largest, 1e-3) << "differences say nothing";
+  return *gradient;
+}
+
+// A function that is called where it stands, as `match_shape` has one, is no closure.
+bool is_straight(const Module& m) {
+  for (const auto& [name, fn] : m.functions()) {
+    NodeMap<bool> called;
+    for (Expr e : post_order(fn->body)) {
+      if (const auto* call = e->as<Call>()) called[call->callee] = true;
+    }
+    for (Expr e : post_order(fn->body)) {
+      if (e->kind == ExprKind::kRefNew || e->kind == ExprKind::kMatch) return false;
+      if (e->kind == ExprKind::kFn && !called.get(e)) return false;
+    }
+  }
+  return true;
+}
+
+TEST_P(Gradients, AreThoseOfDifferences) {
+  const Module m = parsed(GetParam().text);
+  const Result<Module> typed = after(m, "");
+  ASSERT_TRUE(typed);
+  const Module gradient = checked_gradient(*typed, 1e-6);
+  EXPECT_EQ(is_straight(gradient), GetParam().straight);
+}
+
+TEST_P(Gradients, HaveGradients) {
+  const Result<Module> typed = after(parsed(GetParam().text), "");
+  ASSERT_TRUE(typed);
+  checked_gradient(*after(*typed, "gradient"), 1e-6);
+}
+
+const Case kCases[] = {
+    {"Square", "def @main(%x: float64) { multiply(%x, %x) }", true},
+    {"Layers",
+     R"(def @layer(%x: Tensor[(n, k), float64], %w: Tensor[(m, k), float64], %b: Tensor[(m), float64]) {
+          tanh(add(nn.dense(%x, %w), %b))
+        }
+        def @main(%x: Tensor[(n, 2), float64], %w: Tensor[(4, 2), float64], %b: Tensor[(4), float64],
+                  %v: Tensor[(2, 4), float64], %c: Tensor[(2), float64], %i: int32) {
+          let %y = nn.log_softmax(@layer(@layer(%x, %w, %b), %v, %c));
+          (sum(multiply(%y, %x)), %i)
+        })",
+     true},
+    {"Tuples",
+     R"(def @swap(%p: (Tensor[(2), float64], (float64, int32))) { (%p.1, %p.0) }
+        def @main(%p: (Tensor[(2), float64], (float64, int32))) {
+          let %q = @swap(%p);
+          let %parts = split(concatenate((%q.1, exp(%q.1)), axis=0), indices_or_sections=2, axis=0);
+          (multiply(%parts.1, %q.0.0), %q.0.1)
+        })",
+     true},
+    {"Branches",
+     R"(def @f(%x: Tensor[(2), float64], %n: int32) {
+          let %s = sum(%x);
+          if (less(%n, 3)) {
+            let %y = exp(%x);
+            if (less(%s, 0f64)) { (%y, %s) } else { (multiply(%y, %x), multiply(%s, %s)) }
+          } else { (%x, %s) }
+        }
+        def @main(%x: Tensor[(2), float64], %n: int32) {
+          let %r = @f(multiply(%x, 2f64), %n);
+          let %t = @f(%x, add(%n, 5));
+          (multiply(%r.0, %t.0), %r.1)
+        })",
+     true},
+    {"UnknownExtents",
+     R"(def @main(%x: Tensor[(?), float64], %y: Tensor[(n), float64]) {
+          match_shape %z: Tensor[(m), float64] = multiply(%x, %x);
+          let %s = nn.softmax(%z);
+          (sum(multiply(%s, variance(%z, mean(%z)))), multiply(%y, %y))
+        })",
+     true},
+    {"ClosuresAndCells",
+     R"(def @main(%x: float64, %y: float64) -> float64 {
+          let %f = fn (%a: float64) { multiply(%a, %x) };
+          let %c = ref(sin(%x));
+          ref_write(%c, add(%f(ref_read(%c)), %y));
+          ref_write(%c, multiply(%f(ref_read(%c)), %y));
+          %f(ref_read(%c))
+        })",
+     false},
+    {"Recursion",
+     R"(def @power(%x: Tensor[(2), float64], %n: int32) -> Tensor[(2), float64] {
+          if (equal(%n, 0)) { ones_like(%x) } else { multiply(%x, @power(%x, subtract(%n, 1))) }
+        }
+        def @main(%x: Tensor[(2), float64], %n: int32) { @power(sin(%x), add(%n, 1)) })",
+     false},
+    {"Lists",
+     R"(import "prelude"
+        def @main(%x: Tensor[(2), float64]) {
+          let %xs = Cons(%x, Cons(sin(%x), Cons(multiply(%x, 3f64), Nil)));
+          let %ys = @map(fn (%a: Tensor[(2), float64]) { multiply(%a, %x) }, @map(tanh, %xs));
+          @foldl(fn (%a: Tensor[(2), float64], %b: Tensor[(2), float64]) { multiply(add(%a, %b), %x) },
+                 zeros_like(%x), %ys)
+        })",
+     false},
+    {"Trees",
+     R"(type Shape { Leaf(Tensor[(2), float64], int32), Node(Shape, Shape) }
+        def @grow(%x: Tensor[(2), float64], %n: int32) -> Shape {
+          if (equal(%n, 0)) { Leaf(%x, 2) }
+          else { Node(@grow(multiply(%x, %x), subtract(%n, 1)), @grow(sin(%x), subtract(%n, 1))) }
+        }
+        def @total(%t: Shape) -> Tensor[(2), float64] {
+          match (%t) {
+            Leaf(%v, %k) => multiply(%v, cast(%k, dtype="float64")),
+            Node(Leaf(%v, _), %r) => add(%v, @total(%r)),
+            Node(%l, %r) => multiply(@total(%l), tanh(@total(%r)))
+          }
+        }
+        def @main(%x: Tensor[(2), float64], %n: int32) { @total(@grow(%x, %n)) })",
+     false},
+    {"GenericFunctions",
+     R"(def @twice[A](%f: fn(A) -> A, %x: A) -> A { %f(%f(%x)) }
+        def @pair[A](%x: A) { (%x, %x) }
+        def @scale[A, B where Broadcast(A, B, A)](%x: A, %y: B) -> A { multiply(%x, %y) }
+        def @main(%x: Tensor[(2), float64], %y: float64, %n: int32) {
+          let %p = @pair(@twice(fn (%a: Tensor[(2), float64]) { @scale(%a, %y) }, @scale(%x, %y)));
+          (multiply(%p.0, %p.1), @twice(fn (%k: int32) { add(%k, 1) }, %n), @pair(@twice(sin, %y)).1)
+        })",
+     false},
+    {"ExtentsInClosures",
+     R"(def @main(%x: Tensor[(n), float64], %y: Tensor[(?), float64]) {
+          let %f = fn (%a: Tensor[(m), float64]) { multiply(%a, concatenate((%x, %x))) };
+          match_shape %z: Tensor[(k), float64] = multiply(%y, %y);
+          let %v = nn.softmax(%z);
+          (sum(%f(concatenate((%x, sin(%x))))), sum(multiply(%v, %z)))
+        })",
+     false},
+    {"UnknownExtentsInCells",
+     R"(def @f(%x: Tensor[(?), float64], %n: int32) -> Tensor[(?), float64] {
+          if (equal(%n, 0)) { %x } else { @f(multiply(%x, %x), subtract(%n, 1)) }
+        }
+        def @main(%x: Tensor[(3), float64], %n: int32) {
+          let %y: Tensor[(?), float64] = sin(%x);
+          let %c = ref(%y);
+          ref_write(%c, @f(%x, %n));
+          sum(add(ref_read(%c), %y))
+        })",
+     false},
+    {"MainIsCalled",
+     R"(def @other(%x: float64) -> float64 { @main(%x, 0) }
+        def @main(%x: float64, %n: int32) -> float64 {
+          if (equal(%n, 0)) { sin(%x) } else { multiply(%x, @main(multiply(%x, %x), subtract(%n, 1))) }
+        })",
+     false},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Gradients, testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// A program that is long, a straight line or not, and a run that goes deep.
+TEST(DeepGradient, IsLinear) {
+  constexpr int kDeep = 20'000;
+  std::string lets;
+  for (int i = 0; i < kDeep; ++i) lets += cat("let %x", i + 1, " = negative(%x", i, ");\n");
+  const std::string last = cat("%x", kDeep);
+  const std::string straight = cat("def @main(%x0: float64) {\n", lets, last, "\n}");
+  const std::string closure =
+      cat("def @main(%x0: float64) {\n", lets, "let %f = fn () { ", last, " }; %f()\n}");
+  const std::string recursion =
+      cat("def @f(%x: float64, %n: int32) -> float64 {\n",
+          "  if (equal(%n, 0)) { %x } else { negative(@f(%x, subtract(%n, 1))) }\n}\n",
+          "def @main(%x: float64) { @f(%x, ", kDeep, ") }");
+  for (const std::string& text : {straight, closure, recursion}) {
+    const Result<Module> gradient = after(parsed(text), "gradient");
+    ASSERT_TRUE(gradient);
+    const Value result = run(*gradient, {Value(Tensor::scalar(kFloat64, 3))});
+    EXPECT_EQ(result.fields()[0].tensor().get(0), 3);
+    EXPECT_EQ(result.fields()[1].fields()[0].tensor().get(0), 1);
+  }
+}
+
+// d(x^3) = 3 x^2, and the gradient of (x^3, (3 x^2,)) is 3 x^2 + 6 x.
+TEST(GradientOfGradient, IsThatOfAPolynomial) {
+  const Module m = parsed("def @main(%x: float64) { multiply(%x, multiply(%x, %x)) }");
+  const Value result = run(*after(m, "gradient,gradient"), {Value(Tensor::scalar(kFloat64, 2))});
+  EXPECT_EQ(result.fields()[0].fields()[0].tensor().get(0), 8);
+  EXPECT_EQ(result.fields()[0].fields()[1].fields()[0].tensor().get(0), 12);
+  EXPECT_EQ(result.fields()[1].fields()[0].tensor().get(0), 24);
+}
+
+// fn(x, y) -> x^2 y^3: each gradient by itself, and its gradient.
+TEST(GradientOfGradient, MayLeaveValuesAndParametersOut) {
+  for (const char* text : {
+           "def @main(%x: float64, %y: float64) { multiply(multiply(%x, %x), multiply(%y, multiply(%y, %y))) "
+           "}",
+           "def @main(%x: float64, %y: float64) { let %f = fn (%z: float64) { multiply(%z, %z) };"
+           "  multiply(%f(%x), multiply(%y, %f(%y))) }",
+       }) {
+    const std::vector<Value> args{Value(Tensor::scalar(kFloat64, 2)), Value(Tensor::scalar(kFloat64, 3))};
+    const Module m = parsed(text);
+    const Value wrt_y = run(*after(m, "gradient{wrt=2}"), args);
+    ASSERT_EQ(wrt_y.fields()[1].fields().size(), 1u);
+    EXPECT_EQ(wrt_y.fields()[1].fields()[0].tensor().get(0), 2 * 2 * 3 * 3 * 3);
+    const Value twice = run(*after(m, "gradient{wrt=2,value=0},gradient{value=0,wrt=1}"), args);
+    ASSERT_EQ(twice.fields().size(), 1u);
+    EXPECT_EQ(twice.fields()[0].tensor().get(0), 2 * 2 * 3 * 3 * 3);
+  }
+}
+
+// The oracle of the papers: nothing is left of the way forwards and back.
+TEST(GradientOfIdentity, ReducesToOnes) {
+  const Result<Module> now = after(parsed("def @main(%d: Tensor[(2), float64]) { let %x = %d; %x }"),
+                                   "gradient,inline-lets,dead-code");
+  const auto* pair = now->function("main")->body->as<Tuple>();
+  ASSERT_NE(pair, nullptr);
+  EXPECT_EQ(pair->fields[0], now->function("main")->params[0]);
+  const auto* gradients = pair->fields[1]->as<Tuple>();
+  ASSERT_NE(gradients, nullptr);
+  const auto* ones = gradients->fields[0]->as<Call>();
+  ASSERT_NE(ones, nullptr);
+  EXPECT_EQ(op::callee(*ones)->name, "ones_like");
+  EXPECT_EQ(ones->args[0], now->function("main")->params[0]);
+}
+
+}  // namespace
+}  // namespace relay::passes
