@@ -50,7 +50,7 @@ TEST(StorageRefusal, BranchesOfOtherElements) {
   m.attr("then_branch", *same.graph).attr("else_branch", *wider.graph).output("y");
   expect_refused(
       m, kUnsupported,
-      "its branches give the types Tensor[(2), int8] of INT2 and Tensor[(2), int8], and which one");
+      "its branches give Tensor[(2), int8] of INT2 and Tensor[(2), int8], and which one");
 }
 
 TEST(StorageRefusal, StatesOfALoopThatChange) {
