@@ -65,7 +65,7 @@ Type relate(Relation& r, const Dilation2dAttrs& a) {
   std::array<Dim, 4> dims = parts(d.data, x.dims);
   dims[1] = r.same(dims[1], weight[0], 0, "number of channels", 1);  // C4
   for (size_t axis = 0; axis < 2; ++axis) {
-    require_some(r, "the window", weight[1 + axis], 1);                        // C5
+    require_some(r, "the window", weight[1 + axis], 1);                                     // C5
     dims[2 + axis] = fitting_windows(r, d.window, axis, dims[2 + axis], weight[1 + axis]);  // C5
   }
   r.require(a.out_dtype.value_or(x.dtype) == x.dtype, kAttributes,

@@ -150,7 +150,7 @@ Type relate(Relation& r, const ResizeAttrs<count>& a) {
   std::vector<Dim> dims = how.layout.extents(x.dims);
   for (size_t axis = 0; axis < count; ++axis) {
     const Dim to = a.size.size() == 1 ? a.size[0] : a.size[axis];
-    require_some(r, "size", to);                                         // C3
+    require_some(r, "size", to);                                        // C3
     require_at_least(r, dims[2 + axis], 1, 0, std::string(kNoPixels));  // C5
     dims[2 + axis] = to;
   }

@@ -95,8 +95,9 @@ Type relate_to_space(Relation& r, const BatchToSpaceAttrs& a) {
               cat("axis ", 1 + axis, ", which is cut, must be known"));  // C5
     const Dim whole = dims[1 + axis] * a.block_shape[axis];
     dims[1 + axis] = whole - before - after;
-    require_at_least(r, dims[1 + axis], 0, kAttributes,
-                     cat("crops cut more off than the ", relay::show(whole), " elements of axis ", 1 + axis));  // C5
+    require_at_least(
+        r, dims[1 + axis], 0, kAttributes,
+        cat("crops cut more off than the ", relay::show(whole), " elements of axis ", 1 + axis));  // C5
   }
   return r.tensor_of(dims, r.tensor(0).dtype);
 }

@@ -40,7 +40,7 @@ Type relate(Relation& r, const A& a) {
   const DType result = result_dtype(r, a.out_dtype);  // C5
   const std::vector<Dim> x = c.data.extents(r.tensor(0).dims);
   const Dim within = whole_groups(r, x[1], c.groups, 0, "input channels");           // C4
-  const std::vector<Dim> w = relate_weight(r, a, c, {a.channels, within});     // C6
+  const std::vector<Dim> w = relate_weight(r, a, c, {a.channels, within});           // C6
   whole_groups(r, w[0], c.groups, r.known(1) ? 1 : kAttributes, "output channels");  // C4
   std::vector<Dim> y{x[0], w[0]};
   for (size_t axis = 0; axis < c.axes(); ++axis)

@@ -36,8 +36,8 @@ Type relate(Relation& r, const ConvolutionAttrs& a) {
   for (const int arg : {0, 1})
     r.require(!any_unknown(r.tensor(arg).dims), arg, "the extents must be known");  // C4
   const std::vector<Dim> dy = c.data.extents(r.tensor(0).dims), x = c.data.extents(r.tensor(1).dims);
-  const Dim within = whole_groups(r, x[1], c.groups, 1, "input channels");                           // C3
-  whole_groups(r, dy[1], c.groups, 0, "output channels");                                            // C3
+  const Dim within = whole_groups(r, x[1], c.groups, 1, "input channels");                     // C3
+  whole_groups(r, dy[1], c.groups, 0, "output channels");                                      // C3
   r.same(dy[0], x[0], 0, "the batch", 1);                                                      // C5
   const Dim channels = a.channels ? r.same(dy[1], *a.channels, 0, "output channels") : dy[1];  // C5
   for (size_t axis = 0; axis < 2; ++axis) {

@@ -71,7 +71,8 @@ Type relate(Relation& r, const BlockedAttrs& a) {
     r.same(w[2], size[0], 1, "extent H of the weight");  // C6
     r.same(w[3], size[1], 1, "extent W of the weight");
   }
-  const Dim height = fitting_windows(r, c.window, 0, x[2], w[2]), width = fitting_windows(r, c.window, 1, x[3], w[3]);  // C7
+  const Dim height = fitting_windows(r, c.window, 0, x[2], w[2]),
+            width = fitting_windows(r, c.window, 1, x[3], w[3]);  // C7
   return r.tensor_of(c.out.shape(std::vector<Dim>{x[0], channels, height, width}), result);
 }
 

@@ -65,7 +65,7 @@ Type relate(Relation& r, const A& a) {
   whole_groups(r, x[1], c.groups, 0, "input channels");  // C4
   std::optional<Dim> within;
   if (a.channels) within = whole_groups(r, *a.channels, c.groups, kAttributes, "output channels");  // C4
-  const std::vector<Dim> w = relate_weight(r, a, c, {within, x[1]});                          // C6
+  const std::vector<Dim> w = relate_weight(r, a, c, {within, x[1]});                                // C6
   std::vector<Dim> y{x[0], w[0] * c.groups};
   for (size_t axis = 0; axis < c.axes(); ++axis) {
     y.push_back((x[2 + axis] - 1) * c.window.stride[axis] + c.window.covers(axis, w[2 + axis]) + more[axis] -

@@ -50,15 +50,16 @@ Type relate(Relation& r, const DeformableAttrs& a) {
   const DType result = result_dtype(r, a.out_dtype);  // C4
   const std::vector<Dim> x = c.data.extents(r.tensor(0).dims);
   const Dim within = whole_groups(r, x[1], c.groups, 0, "input channels");           // C3
-  const std::vector<Dim> w = relate_weight(r, a, c, {a.channels, within}, 2);  // C5
+  const std::vector<Dim> w = relate_weight(r, a, c, {a.channels, within}, 2);        // C5
   whole_groups(r, w[0], c.groups, r.known(2) ? 2 : kAttributes, "output channels");  // C3
   r.require(a.deformable_groups >= 1, kAttributes,
             cat("deformable_groups must be positive, not ", a.deformable_groups));  // C6
-  whole_groups(r, x[1], a.deformable_groups, 0, "input channels");                        // C6
+  whole_groups(r, x[1], a.deformable_groups, 0, "input channels");                  // C6
   std::vector<Dim> y{x[0], w[0]};
-  for (size_t axis = 0; axis < 2; ++axis) y.push_back(fitting_windows(r, c.window, axis, x[2 + axis], w[2 + axis]));  // C3
-  r.require_rank(1, 4);                                                                                 // C7
-  r.require_same_dtype(1, 0);                                                                           // C7
+  for (size_t axis = 0; axis < 2; ++axis)
+    y.push_back(fitting_windows(r, c.window, axis, x[2 + axis], w[2 + axis]));  // C3
+  r.require_rank(1, 4);                                                         // C7
+  r.require_same_dtype(1, 0);                                                   // C7
   const std::vector<Dim> offset = c.data.extents(r.tensor(1).dims);
   const Dim numbers = w[2] * w[3] * 2 * a.deformable_groups;
   const std::vector<Dim> wanted{x[0], numbers, y[2], y[3]};
@@ -194,8 +195,7 @@ kernel::Tensor samples(kernel::Builder& k, const DeformableAttrs& a, const Convo
         const auto row = [&](size_t y) {
           return pixel(y, 0) * cast(sum, one - columns.part) + pixel(y, 1) * cast(sum, columns.part);
         };
-        const kernel::Expr value =
-            row(0) * cast(sum, one - rows.part) + row(1) * cast(sum, rows.part);
+        const kernel::Expr value = row(0) * cast(sum, one - rows.part) + row(1) * cast(sum, rows.part);
         return select(logical_and(rows.inside, columns.inside), value, zero);
       });
 }

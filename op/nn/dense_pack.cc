@@ -49,7 +49,8 @@ Type relate(Relation& r, const DensePackAttrs& a) {
     units = *a.units;
     const std::string reason =
         cat(relay::show(units), " outputs do not fill ", relay::show(count), " panels of ", relay::show(c));
-    if (units.is_const() && count.is_const() && !(ceil_div(units, c) == count)) r.fail(1, reason, "dims-differ");
+    if (units.is_const() && count.is_const() && !(ceil_div(units, c) == count))
+      r.fail(1, reason, "dims-differ");
     require_extent_is(r, ceil_div(units, c), count, 1, reason);  // C6
   }
   std::vector<Dim> out = dims_of(x);

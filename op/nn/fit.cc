@@ -29,7 +29,8 @@ void require_blocks(Relation& r, const Layout& layout, int arg) {
   const TensorType& t = r.tensor(arg);
   for (size_t d = 0; d < t.rank(); ++d) {
     const Layout::Part& part = layout.parts()[d];
-    if (part.is_block()) r.same(t.dims[d], Dim(part.size), arg, cat("the elements of a block, dimension ", d));
+    if (part.is_block())
+      r.same(t.dims[d], Dim(part.size), arg, cat("the elements of a block, dimension ", d));
   }
 }
 

@@ -69,8 +69,9 @@ Type relate_group(Relation& r, const GroupNormAttrs& a) {
   r.require(a.num_groups > 0, kAttributes, cat("num_groups must be positive, not ", a.num_groups));  // C4
   const TensorType& x = r.tensor(0);
   const Dim channels = x.dims[r.axis(a.axis, x.rank())];
-  require_multiple(r, channels, a.num_groups, 0,
-                   cat(a.num_groups, " groups do not divide the ", relay::show(channels), " channels"));  // C4
+  require_multiple(
+      r, channels, a.num_groups, 0,
+      cat(a.num_groups, " groups do not divide the ", relay::show(channels), " channels"));  // C4
   return out;
 }
 

@@ -39,9 +39,9 @@ namespace {
 
 template <class A>
 Type relate(Relation& r, const A& a) {
-  r.require_rank(0, 2 + a.spatial.size());                        // C1
-  require(r, 0, Domain::kNumber);                                 // C1
-  const Pool p = read_pool(a);                                    // C2, C3
+  r.require_rank(0, 2 + a.spatial.size());                           // C1
+  require(r, 0, Domain::kNumber);                                    // C1
+  const Pool p = read_pool(a);                                       // C2, C3
   return r.tensor_of(pooled(r, p, r.tensor(0)), r.tensor(0).dtype);  // C4
 }
 

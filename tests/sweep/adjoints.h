@@ -25,8 +25,8 @@ struct Derivative {
 std::optional<Derivative> differentiate(Context& context, const op::OpDef& op, const std::vector<Value>& args,
                                         const Attrs& attrs, std::string& why);
 
-// Compares with central differences: the first element that differs, as text, or nothing. `compared`
-// counts the elements for which differences say something.
+// Compares with central differences: the first element that differs, as text, or nothing.
+// `compared` counts the elements for which differences say something.
 std::string compare_with_differences(Context& context, const op::OpDef& op, const std::vector<Value>& args,
                                      const Attrs& attrs, const Derivative& d, int64_t& compared);
 

@@ -41,7 +41,8 @@ Tensor between(const Operand& o, uint64_t seed) {
     any = true;
   }
   const double room = high > low ? (high - low) / 32 : std::max(std::fabs(low), 0.5) / 8;
-  return op::testing::random(kFloat64, o.shape, seed, high > low ? low + room : low, high > low ? high - room : low + room);
+  return op::testing::random(kFloat64, o.shape, seed, high > low ? low + room : low,
+                             high > low ? high - room : low + room);
 }
 
 // A number that JSON has no word for is written as text.
@@ -51,8 +52,8 @@ std::string json_of(const Tensor& t) {
   if (!t.defined()) return "null";
   std::string values;
   for (int64_t i = 0; i < t.size(); ++i) values += cat(i ? "," : "", json_of(t.get(i)));
-  return cat("{\"dtype\":\"", t.dtype().name(), "\",\"shape\":[", join(t.shape(), ",", [](int64_t d) { return cat(d); }),
-             "],\"values\":[", values, "]}");
+  return cat("{\"dtype\":\"", t.dtype().name(), "\",\"shape\":[",
+             join(t.shape(), ",", [](int64_t d) { return cat(d); }), "],\"values\":[", values, "]}");
 }
 
 std::string json_of(const std::vector<Tensor>& all) {
@@ -65,7 +66,8 @@ std::string json_of(const AttrValue& v) {
     case AttrKind::kInt: return cat(v.integer);
     case AttrKind::kFloat: return json_of(v.real);
     case AttrKind::kString: return cat('"', v.string.text(), '"');
-    case AttrKind::kList: return cat("[", join(v.list, ",", [](const AttrValue& item) { return json_of(item); }), "]");
+    case AttrKind::kList:
+      return cat("[", join(v.list, ",", [](const AttrValue& item) { return json_of(item); }), "]");
     default: return "null";
   }
 }
@@ -74,10 +76,11 @@ std::string json_of(const Draft& d, const std::vector<Value>& args, const Deriva
   const auto argument = [](const Value& v) {
     return v.is_tensor() ? json_of(v.tensor()) : json_of(op::flatten(std::span(&v, 1)));
   };
-  return cat("{\"op\":\"", d.op->name, "\",\"attrs\":{",
-             join(d.attrs, ",", [](const Attr& a) { return cat('"', a.name.text(), "\":", json_of(a.value)); }),
-             "},\"args\":[", join(args, ",", argument), "],\"results\":", json_of(of.results),
-             ",\"weights\":", json_of(of.weights), ",\"adjoints\":", json_of(of.adjoints), "}");
+  return cat(
+      "{\"op\":\"", d.op->name, "\",\"attrs\":{",
+      join(d.attrs, ",", [](const Attr& a) { return cat('"', a.name.text(), "\":", json_of(a.value)); }),
+      "},\"args\":[", join(args, ",", argument), "],\"results\":", json_of(of.results),
+      ",\"weights\":", json_of(of.weights), ",\"adjoints\":", json_of(of.adjoints), "}");
 }
 
 }  // namespace
@@ -99,14 +102,16 @@ GradientCall check_gradient(const std::vector<Seed>& seeds, const property::Byte
   for (const Argument& a : draft.args) {
     std::vector<Value> fields;
     for (const Operand& o : a.operands) {
-      fields.push_back(Value(o.dtype.is_float() ? between(o, ++seed) : draw_values(*draft.op, o, o.shape, in)));
+      fields.push_back(
+          Value(o.dtype.is_float() ? between(o, ++seed) : draw_values(*draft.op, o, o.shape, in)));
       floats += o.dtype.is_float() ? fields.back().tensor().size() : 0;
     }
     args.push_back(a.is_tuple ? Value::tuple(std::move(fields)) : fields[0]);
   }
   const Attrs attrs = context.intern_attrs(draft.attrs);
-  out.text = cat(draft.op->name, "(", join(types_of(context, draft), ", ", [](Type t) { return show(t, 80); }),
-                 ") ", join(draft.attrs, ", ", [](const Attr& a) { return cat(a.name.text(), "=", show(a.value)); }));
+  out.text =
+      cat(draft.op->name, "(", join(types_of(context, draft), ", ", [](Type t) { return show(t, 80); }), ") ",
+          join(draft.attrs, ", ", [](const Attr& a) { return cat(a.name.text(), "=", show(a.value)); }));
   if (floats == 0 || floats > kMostElements) {
     out.skipped = floats == 0 ? "no float" : "too many elements";
     return out;

@@ -15,7 +15,8 @@ struct Known {
   std::string reason;   // why it stays
 };
 
-// The lines of the list: "operator | part | program | reason". Throws std::runtime_error for one that is not.
+// The lines of the list: "operator | part | program | reason". Throws std::runtime_error for
+// one that is not.
 std::vector<Known> read_known(const std::string& path);
 
 // The line that explains the finding; null if none does.

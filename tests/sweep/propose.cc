@@ -21,9 +21,9 @@ const T& pick(ByteSource& in, const std::vector<T>& from) {
 }
 
 DType draw_dtype(ByteSource& in) {
-  static const std::vector<DType> kAll{kFloat32, kFloat64, kInt32,  kInt64,  kFloat16,   kBFloat16,
-                                       kInt8,    kUInt8,   kBool,   kInt16,  kUInt16,    kUInt32,
-                                       kUInt64,  kInt4,    kUInt4,  kFloat32, kFloat8E4M3, kFloat8E5M2};
+  static const std::vector<DType> kAll{kFloat32, kFloat64, kInt32, kInt64,   kFloat16,    kBFloat16,
+                                       kInt8,    kUInt8,   kBool,  kInt16,   kUInt16,     kUInt32,
+                                       kUInt64,  kInt4,    kUInt4, kFloat32, kFloat8E4M3, kFloat8E5M2};
   return pick(in, kAll);
 }
 
@@ -100,7 +100,8 @@ class Changes {
       if (other->dtype == from) other->dtype = to;
     }
     for (Attr& a : draft_.attrs) {
-      if (a.value.kind == AttrKind::kString && a.value.string.text() == from.name()) a.value = string(to.name());
+      if (a.value.kind == AttrKind::kString && a.value.string.text() == from.name())
+        a.value = string(to.name());
     }
   }
 
@@ -111,8 +112,10 @@ class Changes {
     Operand* chosen = some_operand();
     for (Operand* o : operands()) {
       if (!all && o != chosen) continue;
-      const size_t at = front || o->shape.empty() ? 0 : in_.below(static_cast<uint32_t>(o->shape.size() + (more ? 1 : 0)));
-      if (more && o->shape.size() < kMostRank) o->shape.insert(o->shape.begin() + static_cast<ptrdiff_t>(at), extent);
+      const size_t at =
+          front || o->shape.empty() ? 0 : in_.below(static_cast<uint32_t>(o->shape.size() + (more ? 1 : 0)));
+      if (more && o->shape.size() < kMostRank)
+        o->shape.insert(o->shape.begin() + static_cast<ptrdiff_t>(at), extent);
       if (!more && !o->shape.empty()) o->shape.erase(o->shape.begin() + static_cast<ptrdiff_t>(at));
     }
   }
@@ -172,13 +175,16 @@ class Changes {
       if (const AttrValue* other = of_a_seed(field.name)) return copied(*other);
     }
     if (type == "bool") return boolean(in_.below(2) == 1);
-    if (type == "int" || type == "dim") return integer(number(now && now->kind == AttrKind::kInt ? now->integer : 0));
+    if (type == "int" || type == "dim")
+      return integer(number(now && now->kind == AttrKind::kInt ? now->integer : 0));
     if (type == "float") return real();
     if (type == "dtype") return string(draw_dtype(in_).name());
     if (type == "ints" || type == "dims") return list(now);
     if (type == "floats") {
       std::vector<AttrValue> items;
-      for (uint32_t n = now && now->kind == AttrKind::kList ? static_cast<uint32_t>(now->list.size()) : 1 + in_.below(3); n > 0; --n)
+      for (uint32_t n = now && now->kind == AttrKind::kList ? static_cast<uint32_t>(now->list.size())
+                                                            : 1 + in_.below(3);
+           n > 0; --n)
         items.push_back(real());
       return context_.attr_list(items);
     }

@@ -19,8 +19,8 @@ std::string_view name_of(Kind kind) {
 // What a run says that the interpreter does not say; empty if they agree.
 std::string difference(const driver::Outcome& got, const driver::Outcome& want) {
   if (got.kind != want.kind) {
-    return cat("it ", name_of(got.kind), " (", got.message, ") where the interpreter ", name_of(want.kind), " (",
-               want.message, ")");
+    return cat("it ", name_of(got.kind), " (", got.message, ") where the interpreter ", name_of(want.kind),
+               " (", want.message, ")");
   }
   if (reason_of(got.message) == reason_of(want.message)) return {};
   return cat("it traps with `", got.message, "`, and the interpreter with `", want.message, "`");
@@ -36,7 +36,8 @@ std::string alone(const Setting& setting, const Case& c) {
       if (tests::may_skip(setting.engine, slug)) return {};
       return cat("it is skipped: [", slug, "] ", prepared.skipped);
     }
-    if (!prepared.refusal.all().empty()) return cat("it is not lowered: ", prepared.refusal.all().front().message());
+    if (!prepared.refusal.all().empty())
+      return cat("it is not lowered: ", prepared.refusal.all().front().message());
     return difference(prepared.run(c.args), c.want);
   } catch (const driver::CannotPrepare& e) {
     return cat("it does not compile: ", e.what());
@@ -73,7 +74,8 @@ void run_cases(const Setting& setting, std::span<const Case> cases, size_t traps
       if (const std::string wrong = alone(setting, c); !wrong.empty()) on_finding(i, wrong);
     }
   }
-  const auto judge = [&](const tests::EngineTest& test, const driver::VerifyRow& row, std::span<const Tensor>) {
+  const auto judge = [&](const tests::EngineTest& test, const driver::VerifyRow& row,
+                         std::span<const Tensor>) {
     size_t i = 0;
     std::from_chars(test.name.data(), test.name.data() + test.name.size(), i);
     if (const std::string wrong = trouble(setting, row); !wrong.empty()) on_finding(i, wrong);

@@ -207,9 +207,11 @@ class GradientTest : public testing::Test {
       const GradientCall found = check_gradient(seeds, bytes);
       if (!found.skipped.empty()) ++skipped[found.skipped];
       calls += found.compared > 0;
-      if (!flags.dump.empty() && found.compared > 0) std::ofstream(flags.dump, std::ios::app) << found.json << "\n";
+      if (!flags.dump.empty() && found.compared > 0)
+        std::ofstream(flags.dump, std::ios::app) << found.json << "\n";
       elements += found.compared;
-      if (found.wrong.empty() || explain(known_, op_.name, cat("gradient: ", found.wrong), found.text)) continue;
+      if (found.wrong.empty() || explain(known_, op_.name, cat("gradient: ", found.wrong), found.text))
+        continue;
       ADD_FAILURE() << found.text << ": " << found.wrong << "\nagain: bazel run //tests/sweep -- --operator "
                     << op_.name << " --bytes " << hex(bytes);
     }
@@ -260,7 +262,8 @@ int main(int argc, char** argv) {
   using namespace relay::sweep;
   testing::InitGoogleTest(&argc, argv);
   if (const std::string wrong = read_flags({argv + 1, static_cast<size_t>(argc - 1)}); !wrong.empty()) {
-    std::fprintf(stderr, "sweep: what is %s? The head of tests/sweep/sweep.cc has the options\n", wrong.c_str());
+    std::fprintf(stderr, "sweep: what is %s? The head of tests/sweep/sweep.cc has the options\n",
+                 wrong.c_str());
     return 2;
   }
   static const std::vector<Known> known = read_known("tests/sweep/known.txt");
@@ -270,7 +273,7 @@ int main(int argc, char** argv) {
     for (char& c : name) c = c == '.' ? '_' : c;
     if (flags.dump.empty())
       testing::RegisterTest("sweep", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                          [op]() -> testing::Test* { return new OperatorTest(*op, known); });
+                            [op]() -> testing::Test* { return new OperatorTest(*op, known); });
     if (!op->differentiate && !op->expand) continue;
     testing::RegisterTest("gradients", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                           [op]() -> testing::Test* { return new GradientTest(*op, known); });

@@ -58,7 +58,8 @@ bool takes_special(const op::OpDef& op) {
 void set_special(Tensor& t, int64_t i, uint64_t which) {
   if (t.dtype().is_float()) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    constexpr double kSome[] = {0.0, -0.0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(), 1};
+    constexpr double kSome[] = {0.0, -0.0, kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN(),
+                                1};
     t.set(i, kSome[which % std::size(kSome)]);
     return;
   }
@@ -66,7 +67,7 @@ void set_special(Tensor& t, int64_t i, uint64_t which) {
   const int bits = t.dtype().bits;
   const bool is_signed = t.dtype().is_signed_int();
   const int64_t least = is_signed ? (bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1))) : 0;
-  const int64_t most = is_signed   ? (bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1)
+  const int64_t most = is_signed    ? (bits == 64 ? INT64_MAX : (int64_t{1} << (bits - 1)) - 1)
                        : bits == 64 ? -1
                                     : (int64_t{1} << bits) - 1;
   const int64_t some[] = {0, least, most, is_signed ? -1 : 1};
