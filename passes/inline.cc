@@ -22,53 +22,13 @@
 #include "ir/builder.h"
 #include "ir/function_graph.h"
 #include "ir/rewrite.h"
+#include "passes/call_instance.h"
 #include "passes/let_insertion.h"
-#include "passes/map_types.h"
 #include "passes/pass.h"
 #include "typecheck/check.h"
 
 namespace relay::passes {
 namespace {
-
-// What a call makes of the variables in the types of the function.
-struct Instance {
-  std::unordered_map<const TypeVar*, Type> types;
-  std::unordered_map<const kernel::ExprNode*, kernel::Expr> dims;
-};
-
-// Binds the shape variables that stand alone in the parameter's type, each where it stands first.
-void bind(Context& context, Type of_param, Type of_arg, Instance& out) {
-  std::vector<std::pair<Type, Type>> pending{{of_param, of_arg}};
-  std::set<std::pair<Type, Type>> seen;
-  while (!pending.empty()) {
-    const auto [param, arg] = pending.back();
-    pending.pop_back();
-    if (!seen.emplace(param, arg).second) continue;
-    const auto* tuple = param->as<TupleType>();
-    const auto* fields = arg->as<TupleType>();
-    for (size_t i = tuple && fields ? std::min(tuple->fields.size(), fields->fields.size()) : 0; i-- > 0;)
-      pending.emplace_back(tuple->fields[i], fields->fields[i]);
-    const auto* tensor = param->as<TensorType>();
-    const auto* given = arg->as<TensorType>();
-    if (!tensor || !given || tensor->rank() != given->rank()) continue;
-    for (size_t i = 0; i < tensor->rank(); ++i) {
-      const Dim d = tensor->dims[i], g = given->dims[i];
-      if (d.is_symbolic() && d.symbolic()->kind == kernel::ExprKind::kVar && !g.is_unknown())
-        out.dims.emplace(d.symbolic().get(), g.expr(context.pool()));
-    }
-  }
-}
-
-TypeMap map_of(const Instance& instance) {
-  return {
-      .dim =
-          [&](Dim d) { return d.is_symbolic() ? Dim(kernel::substitute(d.symbolic(), instance.dims)) : d; },
-      .dtype = {},
-      .variable = [&](const TypeVar* v) -> Type {
-        const auto it = instance.types.find(v);
-        return it == instance.types.end() ? v : it->second;
-      }};
-}
 
 // Which calls are inlined, by the extents of their arguments.
 enum class Extents : uint8_t {
@@ -155,28 +115,15 @@ class Inliner {
   std::optional<Expr> body_for(relay::Builder& b, const Call& call, const Offer& offer, bool moves) {
     Context& context = out_.context();
     const Fn* callee = offer.fn;
-    if (callee->params.size() != call.args.size() || callee->type_params.size() != call.type_args.size())
-      return std::nullopt;
-    Instance instance;
-    for (size_t i = 0; i < callee->type_params.size(); ++i) {
-      if (!call.type_args[i]) return std::nullopt;
-      instance.types[callee->type_params[i]] = call.type_args[i];
-    }
-    for (size_t i = 0; i < call.args.size(); ++i) {
-      if (!callee->params[i]->type || !call.args[i]->type) return std::nullopt;
-      bind(context, callee->params[i]->type, call.args[i]->type, instance);
-    }
-    // A shape variable that the body binds itself would be confused with the caller's
-    // of the same name.
-    for (kernel::Expr v : offer.shape_variables) {
-      if (!instance.dims.contains(v.get())) return std::nullopt;
-    }
+    std::vector<Type> arg_types;
+    for (Expr arg : call.args) arg_types.push_back(arg->type);
+    const std::optional<Instance> found = instance_of(
+        context, *callee, {call.type_args.begin(), call.type_args.end()}, arg_types, offer.shape_variables);
+    if (!found) return std::nullopt;
+    const Instance& instance = *found;
     if (extents_ == Extents::kOpen && !renames(instance)) return std::nullopt;
-    const bool same =
-        callee->type_params.empty() && std::all_of(instance.dims.begin(), instance.dims.end(),
-                                                   [](const auto& d) { return d.first == d.second.get(); });
     const Expr own = moves ? callee : refresh(context, callee);
-    const Fn* copy = (same ? own : map_types(context, own, map_of(instance)))->as<Fn>();
+    const Fn* copy = (instance.is_same() ? own : map_types(context, own, map_of(instance)))->as<Fn>();
     for (size_t i = 0; i < call.args.size(); ++i) {
       if (copy->params[i]->type != call.args[i]->type) return std::nullopt;
     }

@@ -7,6 +7,8 @@
 #include "analysis/evaluation_regions.h"
 #include "base/cat.h"
 #include "ir/fields.h"
+#include "passes/map_types.h"
+#include "passes/type_choices.h"
 
 namespace relay::passes {
 namespace {
@@ -106,6 +108,52 @@ std::string breaks_graph_normal_form(const Module& m) {
     return [uses = let_uses(root), effects = analysis::Effects(m)](Expr e) mutable -> std::string_view {
       const auto* let = e->as<Let>();
       return let && is_needless(*let, uses.get(let->x), effects) ? "a let is needless" : "";
+    };
+  });
+}
+
+std::vector<const FnType*> function_values(const Module& m, Expr e) {
+  const auto is_function = [&](Expr child) {
+    const auto* ctor = child->as<CtorRef>();
+    const auto* global = child->as<Global>();
+    return (ctor && !ctor->ctor->fields.empty()) || (global && m.function(global->name.text()));
+  };
+  std::vector<const FnType*> out;
+  std::vector<Expr> children;
+  bool any = false;
+  for_each_child(e, [&](Expr child) {
+    any = any || is_function(child);
+    children.push_back(child);
+  });
+  if (!any) return out;
+  const auto* call = e->as<Call>();
+  const FnType* callee = nullptr;
+  if (const auto* global = call ? call->callee->as<Global>() : nullptr) {
+    const Fn* fn = m.function(global->name.text());
+    callee = fn && fn->type ? fn->type->as<FnType>() : nullptr;
+  } else if (call && call->callee->type) {
+    callee = call->callee->type->as<FnType>();
+  }
+  const std::vector<Type> wanted = wanted_types(m.context(), e, callee);
+  any = false;
+  for (size_t i = 0; i < children.size(); ++i) {
+    const FnType* type = is_function(children[i]) && wanted[i] ? wanted[i]->as<FnType>() : nullptr;
+    bool is_fixed = type && type->type_params.empty() && !type->has_hole;
+    const auto look = [&](Dim d) {
+      is_fixed = is_fixed && !d.is_symbolic();
+      return d;
+    };
+    if (type) map_type(m.context(), type, {.dim = look, .dtype = {}});
+    out.push_back(is_fixed ? type : nullptr);
+    any = any || is_fixed;
+  }
+  return any ? out : std::vector<const FnType*>();
+}
+
+std::string breaks_eta_expansion(const Module& m) {
+  return first_problem(m, [&m](Expr) -> Condition {
+    return [&m](Expr e) -> std::string_view {
+      return function_values(m, e).empty() ? "" : "a function is a value";
     };
   });
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analysis/effects.h"
 #include "ir/module.h"
@@ -24,6 +25,10 @@ inline bool is_primitive(Expr e) {
 // of the module.
 bool is_needless(const Let& let, LetUses uses, analysis::Effects& effects);
 
+// Of each child of the expression: its type if it is a constructor or a global function that stands
+// there as a value of a known type, else null. Empty if there is none.
+std::vector<const FnType*> function_values(const Module& m, Expr e);
+
 // Each condition returns the first place that breaks it, or an empty text.
 
 // A-normal form: operands are values, no let stands in the value of a let, and nothing but
@@ -35,5 +40,9 @@ std::string breaks_basic_block_form(const Module& m);
 // Graph normal form: a let is there only for a function that mentions itself, for what can be
 // noticed, for what would be evaluated elsewhere without it, or for a type.
 std::string breaks_graph_normal_form(const Module& m);
+
+// Constructors with fields and global functions are called, and are values only where
+// `function_values` says nothing.
+std::string breaks_eta_expansion(const Module& m);
 
 }  // namespace relay::passes

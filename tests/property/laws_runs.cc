@@ -119,6 +119,7 @@ std::string eager(const std::string& step) {
 
 // What a pass promises of its result, beside that it means the same: how that is broken.
 const std::map<std::string_view, std::string (*)(const Module&)> kPromises{
+    {"eta-expand", passes::breaks_eta_expansion},
     {"to-a-normal-form", passes::breaks_a_normal_form},
     {"to-basic-block-form", passes::breaks_basic_block_form},
     {"to-graph-normal-form", passes::breaks_graph_normal_form},
