@@ -1,10 +1,9 @@
-// eta-expand: a constructor or a global function that is passed on as a value becomes a function
-// literal that calls it.
+// eta-expand: an operator, a constructor or a global function that is passed on as a value becomes
+// a function literal that calls it.
 //
-// Before, the module is any. After it `breaks_eta_expansion` (normal_forms.h) finds nothing:
-// constructors with fields and global functions are called, and so known where they are called. One
-// stays a value where nothing says at which types it is used, or only with extents that are
-// variables: the literal would have to write them, and would so bind them. Linear.
+// Before, the module is any. After it `breaks_eta_expansion` (normal_forms.h) finds nothing: they
+// are called, and so known where they are called. One stays a value where nothing says at which
+// types it is used, or only with shape variables of another function. Linear.
 #include <vector>
 
 #include "base/cat.h"
@@ -43,7 +42,8 @@ Module run(const Module& m, const PassContext&) {
 
 const Pass kEtaExpand = {
     .name = "eta-expand",
-    .doc = "put function literals in the place of constructors and global functions that are values",
+    .doc =
+        "put function literals in the place of operators, constructors and global functions that are values",
     .run = run,
 };
 

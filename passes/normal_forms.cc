@@ -116,7 +116,8 @@ std::vector<const FnType*> function_values(const Module& m, Expr e) {
   const auto is_function = [&](Expr child) {
     const auto* ctor = child->as<CtorRef>();
     const auto* global = child->as<Global>();
-    return (ctor && !ctor->ctor->fields.empty()) || (global && m.function(global->name.text()));
+    return child->kind == ExprKind::kOpRef || (ctor && !ctor->ctor->fields.empty()) ||
+           (global && m.function(global->name.text()));
   };
   std::vector<const FnType*> out;
   std::vector<Expr> children;
@@ -139,8 +140,10 @@ std::vector<const FnType*> function_values(const Module& m, Expr e) {
   for (size_t i = 0; i < children.size(); ++i) {
     const FnType* type = is_function(children[i]) && wanted[i] ? wanted[i]->as<FnType>() : nullptr;
     bool is_fixed = type && type->type_params.empty() && !type->has_hole;
+    // Shape variables of another function mean nothing here.
+    const bool own_variables = !call && children[i]->kind != ExprKind::kGlobal;
     const auto look = [&](Dim d) {
-      is_fixed = is_fixed && !d.is_symbolic();
+      is_fixed = is_fixed && (own_variables || !d.is_symbolic());
       return d;
     };
     if (type) map_type(m.context(), type, {.dim = look, .dtype = {}});

@@ -25,8 +25,8 @@ inline bool is_primitive(Expr e) {
 // of the module.
 bool is_needless(const Let& let, LetUses uses, analysis::Effects& effects);
 
-// Of each child of the expression: its type if it is a constructor or a global function that stands
-// there as a value of a known type, else null. Empty if there is none.
+// Of each child of the expression: its type if it is an operator, a constructor or a global
+// function that stands there as a value of a known type, else null. Empty if there is none.
 std::vector<const FnType*> function_values(const Module& m, Expr e);
 
 // Each condition returns the first place that breaks it, or an empty text.
@@ -41,7 +41,7 @@ std::string breaks_basic_block_form(const Module& m);
 // noticed, for what would be evaluated elsewhere without it, or for a type.
 std::string breaks_graph_normal_form(const Module& m);
 
-// Constructors with fields and global functions are called, and are values only where
+// Operators, constructors with fields and global functions are called, and are values only where
 // `function_values` says nothing.
 std::string breaks_eta_expansion(const Module& m);
 
