@@ -106,6 +106,7 @@ class PartialEvaluator {
   void call(const Work& w, const Call& n, Partial callee, std::vector<Partial> args);
   bool unfold(const Work& w, const Call& n, Partial callee, const std::vector<Partial>& args);
   bool may_unfold(const Fn* fn, const std::vector<Partial>& args);
+  bool has_type(const Call& n, const op::OpDef& op);
   bool may_hold_cells(Type type) const;
   void leave_call(const Call& n, Partial callee, const std::vector<Partial>& args, const Var* name);
   std::optional<Template> instance(const Call& n, Partial callee, const Fn& fn,

@@ -4,6 +4,7 @@
 
 #include "analysis/effects.h"
 #include "ir/rewrite.h"
+#include "op/apply.h"
 #include "op/registry.h"
 #include "passes/call_instance.h"
 #include "passes/normal_forms.h"
@@ -120,6 +121,18 @@ std::optional<PartialEvaluator::Template> PartialEvaluator::instance(const Call&
   return it->second;
 }
 
+// Extents that are known now may make the call wrong in all runs.
+bool PartialEvaluator::has_type(const Call& n, const op::OpDef& op) {
+  std::vector<Type> types;
+  for (Expr arg : n.args) types.push_back(arg->type);
+  try {
+    op::infer(context_, op, types, n.attrs);
+    return true;
+  } catch (const op::RelationError&) {
+    return false;
+  }
+}
+
 // A global function reaches cells by its arguments alone: they are cells, or hold
 // cells or functions.
 bool PartialEvaluator::may_hold_cells(Type type) const {
@@ -161,7 +174,8 @@ void PartialEvaluator::leave_call(const Call& n, Partial callee, const std::vect
   const Call* now = b.call(code, names, n.attrs, n.type);
   Noticed noticed = Noticed::kAlways;
   if (ref) {
-    if (ref->op->effects != op::Effects::kEffect && !analysis::may_trap(context_, *now, *ref->op))
+    if (ref->op->effects != op::Effects::kEffect && !analysis::may_trap(context_, *now, *ref->op) &&
+        has_type(*now, *ref->op))
       noticed = Noticed::kNothing;
   } else if (!is_primitive(callee.name) && !kernels_.callee(now) &&
              (!callee.name->as<Global>() || std::any_of(args.begin(), args.end(), [&](Partial p) {
