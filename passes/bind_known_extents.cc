@@ -18,7 +18,7 @@
 #include "ir/analysis.h"
 #include "ir/builder.h"
 #include "ir/rewrite.h"
-#include "passes/instance.h"
+#include "passes/call_instance.h"
 #include "passes/let_insertion.h"
 #include "passes/pass.h"
 #include "typecheck/check.h"

@@ -22,7 +22,7 @@
 #include "ir/builder.h"
 #include "ir/function_graph.h"
 #include "ir/rewrite.h"
-#include "passes/instance.h"
+#include "passes/call_instance.h"
 #include "passes/let_insertion.h"
 #include "passes/pass.h"
 #include "typecheck/check.h"
@@ -115,28 +115,15 @@ class Inliner {
   std::optional<Expr> body_for(relay::Builder& b, const Call& call, const Offer& offer, bool moves) {
     Context& context = out_.context();
     const Fn* callee = offer.fn;
-    if (callee->params.size() != call.args.size() || callee->type_params.size() != call.type_args.size())
-      return std::nullopt;
-    Instance instance;
-    for (size_t i = 0; i < callee->type_params.size(); ++i) {
-      if (!call.type_args[i]) return std::nullopt;
-      instance.types[callee->type_params[i]] = call.type_args[i];
-    }
-    for (size_t i = 0; i < call.args.size(); ++i) {
-      if (!callee->params[i]->type || !call.args[i]->type) return std::nullopt;
-      instance.bind(context, callee->params[i]->type, call.args[i]->type);
-    }
-    // A shape variable that the body binds itself would be confused with the caller's
-    // of the same name.
-    for (kernel::Expr v : offer.shape_variables) {
-      if (!instance.dims.contains(v.get())) return std::nullopt;
-    }
+    std::vector<Type> arg_types;
+    for (Expr arg : call.args) arg_types.push_back(arg->type);
+    const std::optional<Instance> found = instance_of(
+        context, *callee, {call.type_args.begin(), call.type_args.end()}, arg_types, offer.shape_variables);
+    if (!found) return std::nullopt;
+    const Instance& instance = *found;
     if (extents_ == Extents::kOpen && !renames(instance)) return std::nullopt;
-    const bool same =
-        callee->type_params.empty() && std::all_of(instance.dims.begin(), instance.dims.end(),
-                                                   [](const auto& d) { return d.first == d.second.get(); });
     const Expr own = moves ? callee : refresh(context, callee);
-    const Fn* copy = (same ? own : map_types(context, own, instance.map()))->as<Fn>();
+    const Fn* copy = (instance.is_same() ? own : map_types(context, own, instance.map()))->as<Fn>();
     for (size_t i = 0; i < call.args.size(); ++i) {
       if (copy->params[i]->type != call.args[i]->type) return std::nullopt;
     }
