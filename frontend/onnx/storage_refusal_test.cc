@@ -48,9 +48,8 @@ TEST(StorageRefusal, BranchesOfOtherElements) {
   TestModel m(21);
   m.input("x", {2}, kInt2).input("c", {1}, ::onnx::TensorProto::BOOL).node("If", {"c"}, {"y"});
   m.attr("then_branch", *same.graph).attr("else_branch", *wider.graph).output("y");
-  expect_refused(
-      m, kUnsupported,
-      "its branches give Tensor[(2), int8] of INT2 and Tensor[(2), int8], and which one");
+  expect_refused(m, kUnsupported,
+                 "its branches give Tensor[(2), int8] of INT2 and Tensor[(2), int8], and which one");
 }
 
 TEST(StorageRefusal, StatesOfALoopThatChange) {

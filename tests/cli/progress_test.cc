@@ -44,7 +44,8 @@ TEST_F(ProgressTest, CommandsSayWhatTheyDo) {
   const Case cases[] = {
       {{"check", model}, {"reading: ", "check: interp"}},
       {{"import", model, "-o", text}, {"reading: ", "writing: ", "wrote "}},
-      {{"compile", model, "--emit", "cpp", "-o", path("m.cc")}, {"reading: ", "compile: optimising", "wrote "}},
+      {{"compile", model, "--emit", "cpp", "-o", path("m.cc")},
+       {"reading: ", "compile: optimising", "wrote "}},
       {{"verify", model, "--inputs", mnist_inputs(), "--engines", "interp,jit"},
        {"reading: ", "verify: preparing"}},
   };
