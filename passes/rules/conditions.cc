@@ -107,13 +107,6 @@ constexpr Condition kConditions[] = {
      [](Of a) { return dtype_of(a[0].e) && !dtype_of(a[0].e)->is_unsigned_int(); }},
     {"numeric", "the elements are no booleans",
      [](Of a) { return dtype_of(a[0].e) && !dtype_of(a[0].e)->is_bool(); }},
-    {"power_of_two", "the constant has a positive power of two everywhere, or 1",
-     [](Of a) {
-       return each(a[0].e, [](const Tensor& t, int64_t i) {
-         return t.dtype().is_int() && (t.dtype().is_unsigned_int() || t.get_int(i) > 0) &&
-                std::has_single_bit(bits_of(t, i));
-       });
-     }},
     {"fraction", "the constant is one number above 0 and below 1",
      [](Of a) {
        const auto* c = a[0].e->as<Constant>();

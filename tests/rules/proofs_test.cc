@@ -78,11 +78,6 @@ TEST(Proofs, WrongRulesAreRefuted) {
       "  yes int8: (%x: Tensor[(n), T]) { divide(%x, -1T) }\n",
       // The condition is missing.
       "rule w exact: add(%x, const as %c) => %x\n  yes int64: (%x: Tensor[(n), T]) { add(%x, 0T) }\n",
-      "rule w exact: floor_mod(%x, const as %c) => bitwise_and(%x, subtract(%c, scalar(1, %c)))\n"
-      "  yes int16: (%x: Tensor[(n), T]) { floor_mod(%x, 8T) }\n",
-      "rule w exact: mod(%x, const as %c) => bitwise_and(%x, subtract(%c, scalar(1, %c))) when "
-      "power_of_two(%c)\n"
-      "  yes int16: (%x: Tensor[(n), T]) { mod(%x, 8T) }\n",
       // Square matrices have the right type both ways.
       "rule w proved: transpose(%x) => %x\n  yes float32: (%x: Tensor[(n, n), T]) { transpose(%x) }\n",
       "rule w proved: strided_slice(concatenate((%x, %y))) => %y\n"
