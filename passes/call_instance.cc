@@ -54,13 +54,12 @@ std::optional<Instance> instance_of(Context& context, const Fn& callee, std::spa
 }
 
 TypeMap Instance::map() const {
-  return {
-      .dim = [this](Dim d) { return d.is_symbolic() ? Dim(kernel::substitute(d.symbolic(), dims)) : d; },
-      .dtype = {},
-      .variable = [this](const TypeVar* v) -> Type {
-        const auto it = types.find(v);
-        return it == types.end() ? v : it->second;
-      }};
+  return {.dim = [this](Dim d) { return d.is_symbolic() ? Dim(kernel::substitute(d.symbolic(), dims)) : d; },
+          .dtype = {},
+          .variable = [this](const TypeVar* v) -> Type {
+            const auto it = types.find(v);
+            return it == types.end() ? v : it->second;
+          }};
 }
 
 }  // namespace relay::passes

@@ -261,7 +261,8 @@ z3::expr Elements::divided(const std::string& name, DType d, const z3::expr& a, 
   if (!d.is_signed_int()) return remainder ? z3::urem(a, b) : z3::udiv(a, b);
   const z3::expr least = z_.bv_val(static_cast<int64_t>(INT64_MIN >> (64 - d.bits)), d.bits);
   need(!(a == least && b == z_.bv_val(-1, d.bits)));
-  // The remainder by magnitudes, as it is defined: solvers know how to divide those by powers of two.
+  // The remainder by magnitudes, as it is defined: solvers know how to divide those
+  // by powers of two.
   const z3::expr above = z3::ite(a < zero, -a, a), by = z3::ite(b < zero, -b, b).simplify();
   const z3::expr part = z3::urem(above, by);
   const z3::expr quotient = a / b, rest = z3::ite(a < zero, -part, part);
