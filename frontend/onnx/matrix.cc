@@ -8,18 +8,17 @@ namespace {
 
 using namespace op;
 
-// The shape to which numpy broadcasts two shapes; what is not the same for sure is left
-// to the operator.
+// The shape to which numpy broadcasts two shapes. Extents that only a run tells are named together,
+// and the operator looks whether they fit.
 std::vector<Dim> broadcast(Node& n, std::vector<Dim> a, std::vector<Dim> b) {
   if (a.size() < b.size()) std::swap(a, b);
   b.insert(b.begin(), a.size() - b.size(), Dim(1));
   for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == Dim(1)) {
-      a[i] = b[i];
-    } else if (b[i] != Dim(1) && prove_equal(a[i], b[i]) == kernel::Proof::kRefuted) {
+    if (a[i] != Dim(1) && b[i] != Dim(1) && prove_equal(a[i], b[i]) == kernel::Proof::kRefuted) {
       n.invalid(cat("its inputs have the extents ", show(a[i]), " and ", show(b[i]),
                     " where they must be the same"));
     }
+    a[i] = relay::broadcast(a[i], b[i]);
   }
   return a;
 }
