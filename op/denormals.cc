@@ -4,6 +4,7 @@
 
 #include "op/apply.h"
 #include "op/ops.h"
+#include "op/parts.h"
 #include "runtime/flushed.h"
 
 namespace relay::op {
@@ -27,6 +28,14 @@ Value flushed(const Value& v) {
 Value evaluate_flushed(Context& context, const OpDef& def, std::span<const Value> args, const Attrs& attrs,
                        Sums sums) {
   if (moves_bits(def)) return evaluate(context, def, args, attrs, sums);
+  // Engines flush between the parts of an operator too.
+  if (def.expand) {
+    return evaluate_by_parts(
+        context, def, args, attrs, sums,
+        [sums](Context& scratch, const OpDef& part, std::span<const Value> inputs, const Attrs& given) {
+          return evaluate_flushed(scratch, part, inputs, given, sums);
+        });
+  }
   std::vector<Value> taken;
   for (const Value& v : args) taken.push_back(flushed(v));
   return flushed(evaluate(context, def, taken, attrs, sums));
