@@ -41,6 +41,10 @@ TEST(BoundsFor, WhatMovesBitsHasNoFloor) {
   EXPECT_EQ(bound_of(kMoves, kTiny, Denormals::kFlush)(0), 0);
   constexpr std::string_view kShapes = "def @main(%x: float32) { expand_dims(%x, axis=0) }";
   EXPECT_EQ(bound_of(kShapes, kTiny, Denormals::kFlush)(0), 0);
+  constexpr std::string_view kRepeats = "def @main(%x: float32) { broadcast_to(%x, shape=[2]) }";
+  EXPECT_EQ(bound_of(kRepeats, kTiny, Denormals::kFlush)(1), 0);
+  constexpr std::string_view kTiles = "def @main(%x: float32) { dyn.tile(%x, tensor([2], int64)) }";
+  EXPECT_EQ(bound_of(kTiles, kTiny, Denormals::kFlush)(1), 0);
 }
 
 // The square of 2^-70 is denormal, and its root is the length that is divided by.

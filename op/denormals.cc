@@ -1,6 +1,7 @@
 #include "op/denormals.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "op/apply.h"
 #include "op/ops.h"
@@ -8,10 +9,20 @@
 #include "runtime/flushed.h"
 
 namespace relay::op {
+namespace {
+
+// Operators that place elements and no more, which neither fusion nor a view tells.
+constexpr const OpDef* kPlacing[] = {
+    &kWhere,   &kBroadcastTo,     &kBroadcastToLike, &kStridedSet, &kDynBroadcastTo, &kDynFull,    &kDynPad,
+    &kDynTile, &kDynStridedSlice, &kDynOneHot,       &kDynReshape, &kDynExpandDims,  &kDynSqueeze,
+};
+
+}  // namespace
 
 bool moves_bits(const OpDef& def) {
   if (def.tolerance.kind != Tolerance::Kind::kExact) return false;
-  return def.view || def.fusion == Fusion::kInjective || &def == &kWhere;
+  return def.view || def.fusion == Fusion::kInjective ||
+         std::find(std::begin(kPlacing), std::end(kPlacing), &def) != std::end(kPlacing);
 }
 
 Value flushed(const Value& v) {
