@@ -142,7 +142,9 @@ Result<Model> specialise(const Model& model, std::span<const Value> args, Diagno
       typecheck::check(passes::bind_shape_variables(model.module, model.function, values), found);
   if (!checked && chooses(model.module)) {
     // These inputs may not take the way that is wrong for their extents. A run compares.
-    const Diagnostic& first = *found.in_order().front();
+    const std::vector<const Diagnostic*> all = found.in_order();
+    const Diagnostic& first = **std::find_if(
+        all.begin(), all.end(), [](const Diagnostic* d) { return d->severity() == Severity::kError; });
     diagnostics.warning(first.span(), first.slug(), first.message())
         .note("extents stay open: what is wrong for those of the inputs fails only if a run takes it");
     return model;

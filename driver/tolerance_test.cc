@@ -41,6 +41,26 @@ TEST(BoundsFor, WhatMovesBitsHasNoFloor) {
   EXPECT_EQ(bound_of(kMoves, kTiny, Denormals::kFlush)(0), 0);
   constexpr std::string_view kShapes = "def @main(%x: float32) { expand_dims(%x, axis=0) }";
   EXPECT_EQ(bound_of(kShapes, kTiny, Denormals::kFlush)(0), 0);
+  constexpr std::string_view kRepeats = "def @main(%x: float32) { broadcast_to(%x, shape=[2]) }";
+  EXPECT_EQ(bound_of(kRepeats, kTiny, Denormals::kFlush)(1), 0);
+  constexpr std::string_view kTiles = "def @main(%x: float32) { dyn.tile(%x, tensor([2], int64)) }";
+  EXPECT_EQ(bound_of(kTiles, kTiny, Denormals::kFlush)(1), 0);
+}
+
+// The square of 2^-70 is denormal, and its root is the length that is divided by.
+TEST(BoundsFor, PartsOfAnOperatorMayFlush) {
+  for (const std::string_view text :
+       {"def @main(%x: Tensor[(1), float32]) { nn.l2_normalize(%x, eps=0, axis=[0]) }",
+        "def @main(%x: Tensor[(1), float32]) { negative(nn.l2_normalize(negative(%x), eps=0, axis=[0])) }"}) {
+    const Module m = analysis::testing::checked(text);
+    Tensor x(kFloat32, {1});
+    x.set(0, 0x1p-70);
+    const std::vector<Value> args{Value(x)};
+    const Value want = interp::Machine(m).call("main", args);
+    ASSERT_EQ(want.tensor().get(0), 1);
+    EXPECT_TRUE(bounds_for(m, "main", args, want, Denormals::kFlush).at(0).allows(0, INFINITY, 1)) << text;
+    EXPECT_FALSE(bounds_for(m, "main", args, want, Denormals::kKeep).at(0).allows(0, INFINITY, 1)) << text;
+  }
 }
 
 TEST(BoundsFor, AFunctionMayFlushOnItsWay) {

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/failure.h"
 #include "ir/traverse.h"
+#include "op/parts.h"
 #include "op/registry.h"
 
 namespace relay::op {
@@ -83,7 +84,8 @@ std::string show_types(std::span<const Type> types) {
 
 // An operator that is defined by others: its expansion, evaluated in a context that is thrown away
 // afterwards, so that a loop which calls the operator a million times leaves nothing behind.
-Value evaluate_expansion(const OpDef& op, std::span<const Value> args, const Attrs& attrs, Sums sums) {
+Value evaluate_expansion(const OpDef& op, std::span<const Value> args, const Attrs& attrs,
+                         const EvaluatePart& evaluate_part) {
   Context scratch;
   Builder b(scratch);
   NodeMap<Value> values;
@@ -107,7 +109,7 @@ Value evaluate_expansion(const OpDef& op, std::span<const Value> args, const Att
       CHECK(part, cat("the expansion of `", op.name, "` calls something that is not an operator"));
       std::vector<Value> inputs;
       for (Expr a : call->args) inputs.push_back(values.get(a));
-      values[e] = evaluate(scratch, *part, inputs, call->attrs, sums);
+      values[e] = evaluate_part(scratch, *part, inputs, call->attrs);
     } else {
       CHECK(e->as<Var>() || e->as<OpRef>(),
             cat("the expansion of `", op.name, "` is not made of operator calls"));
@@ -193,6 +195,15 @@ Expr expand(Builder& b, const OpDef& op, std::span<const Expr> args, const Attrs
 
 Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, const Attrs& attrs,
                Sums sums) {
+  return evaluate_by_parts(
+      context, op, args, attrs, sums,
+      [sums](Context& scratch, const OpDef& part, std::span<const Value> inputs, const Attrs& given) {
+        return evaluate(scratch, part, inputs, given, sums);
+      });
+}
+
+Value evaluate_by_parts(Context& context, const OpDef& op, std::span<const Value> args, const Attrs& attrs,
+                        Sums sums, const EvaluatePart& part) {
   std::vector<Type> types;
   for (size_t i = 0; i < args.size(); ++i) {
     if (!is_data(args[i])) throw Trap(cat("`", op.name, "`: argument ", i, " is not a tensor"));
@@ -202,7 +213,7 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
   try {
     result = infer(context, op, types, attrs);
     // What its relation lets through, a relation of its expansion may refuse.
-    if (op.expand) return evaluate_expansion(op, args, attrs, sums);
+    if (op.expand) return evaluate_expansion(op, args, attrs, part);
   } catch (const RelationError& error) {
     throw Trap(cat(kWrongShape, "`", op.name, "`: ", error.reason, " (called with ", show_types(types), ")"));
   }

@@ -1,16 +1,28 @@
 #include "op/denormals.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "op/apply.h"
 #include "op/ops.h"
+#include "op/parts.h"
 #include "runtime/flushed.h"
 
 namespace relay::op {
+namespace {
+
+// Operators that place elements and no more, which neither fusion nor a view tells.
+constexpr const OpDef* kPlacing[] = {
+    &kWhere,   &kBroadcastTo,     &kBroadcastToLike, &kStridedSet, &kDynBroadcastTo, &kDynFull,    &kDynPad,
+    &kDynTile, &kDynStridedSlice, &kDynOneHot,       &kDynReshape, &kDynExpandDims,  &kDynSqueeze,
+};
+
+}  // namespace
 
 bool moves_bits(const OpDef& def) {
   if (def.tolerance.kind != Tolerance::Kind::kExact) return false;
-  return def.view || def.fusion == Fusion::kInjective || &def == &kWhere;
+  return def.view || def.fusion == Fusion::kInjective ||
+         std::find(std::begin(kPlacing), std::end(kPlacing), &def) != std::end(kPlacing);
 }
 
 Value flushed(const Value& v) {
@@ -27,6 +39,14 @@ Value flushed(const Value& v) {
 Value evaluate_flushed(Context& context, const OpDef& def, std::span<const Value> args, const Attrs& attrs,
                        Sums sums) {
   if (moves_bits(def)) return evaluate(context, def, args, attrs, sums);
+  // Engines flush between the parts of an operator too.
+  if (def.expand) {
+    return evaluate_by_parts(
+        context, def, args, attrs, sums,
+        [sums](Context& scratch, const OpDef& part, std::span<const Value> inputs, const Attrs& given) {
+          return evaluate_flushed(scratch, part, inputs, given, sums);
+        });
+  }
   std::vector<Value> taken;
   for (const Value& v : args) taken.push_back(flushed(v));
   return flushed(evaluate(context, def, taken, attrs, sums));

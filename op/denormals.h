@@ -19,7 +19,7 @@ bool moves_bits(const OpDef& def);
 Value flushed(const Value& v);
 
 // `evaluate`, as it is where every denormal is flushed that may be: in the
-// arguments and the result.
+// arguments and the result of each operator that an expansion consists of.
 Value evaluate_flushed(Context& context, const OpDef& def, std::span<const Value> args, const Attrs& attrs,
                        Sums sums = Sums::kDouble);
 

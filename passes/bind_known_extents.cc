@@ -8,7 +8,8 @@
 // so that only a run tells; once the shapes of the inputs are known, nearly all are. What follows a
 // call that stays is another function, which neither fusion nor the memory plan looks into.
 //
-// After: no call that is left could go by this rule.
+// After: no call that is left could go by this rule. But if what they make known is wrong somewhere
+// in the module, none goes that names an extent anew.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>

@@ -9,6 +9,7 @@
 #include "interp/machine.h"
 #include "op/apply.h"
 #include "op/denormals.h"
+#include "op/parts.h"
 #include "passes/last_steps.h"
 #include "passes/runner.h"
 #include "runtime/flushed.h"
@@ -172,9 +173,7 @@ class OwnRuns {
   std::vector<Tensor> plain() {
     return run([this](const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
       quantises_ |= def.name == "qnn.quantize" || def.name == "qnn.requantize";
-      Value made = evaluate(def, args, attrs);
-      meets_denormals_ |= has_denormals(made) || std::any_of(args.begin(), args.end(), has_denormals);
-      return made;
+      return watched(m_.context(), def, args, attrs);
     });
   }
   // Was anything rounded to few steps?
@@ -209,6 +208,15 @@ class OwnRuns {
  private:
   Value evaluate(const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
     return op::evaluate(m_.context(), def, args, attrs, op::Sums::kSingle);
+  }
+  // The same, and notes denormals, also between the operators of an expansion.
+  Value watched(Context& context, const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
+    Value made =
+        op::evaluate_by_parts(context, def, args, attrs, op::Sums::kSingle,
+                              [this](Context& scratch, const op::OpDef& part, std::span<const Value> inputs,
+                                     const Attrs& given) { return watched(scratch, part, inputs, given); });
+    meets_denormals_ |= has_denormals(made) || std::any_of(args.begin(), args.end(), has_denormals);
+    return made;
   }
   static bool has_denormals(const Value& v) {
     if (v.is_tensor()) return relay::has_denormals(v.tensor());

@@ -308,8 +308,12 @@ std::vector<std::string_view> SafetensorsFile::pieces() const {
 Result<std::string> safetensors_bytes(const Safetensors& contents, Diagnostics& diagnostics) {
   const Result<SafetensorsFile> file = safetensors_file(contents, diagnostics);
   if (!file) return kReported;
+  const std::vector<std::string_view> pieces = file->pieces();
+  size_t bytes = 0;
+  for (const std::string_view piece : pieces) bytes += piece.size();
   std::string out;
-  for (const std::string_view piece : file->pieces()) out += piece;
+  out.reserve(bytes);
+  for (const std::string_view piece : pieces) out += piece;
   return out;
 }
 

@@ -27,14 +27,15 @@ Result<Safetensors> parse_safetensors(std::string_view bytes, std::string_view s
 // Maps the file: tensors share its pages, unless the file has not aligned them.
 Result<Safetensors> map_safetensors(const std::string& path, const Limits& limits, Diagnostics& diagnostics);
 
-// Sorted by alignment and name; every tensor is aligned. 4-bit integers take a byte each, which
-// the metadata notes.
-// A file in pieces, of which those after the head are the tensors' own elements.
+// A file in pieces, of which those after the head are the tensors' own elements: the tensors must
+// outlive it.
 struct SafetensorsFile {
   std::string head;
   std::vector<std::string_view> elements;
   std::vector<std::string_view> pieces() const;
 };
+// Sorted by alignment and name; every tensor is aligned. 4-bit integers take a byte each, which
+// the metadata notes.
 Result<SafetensorsFile> safetensors_file(const Safetensors& contents, Diagnostics& diagnostics);
 // The same as one text.
 Result<std::string> safetensors_bytes(const Safetensors& contents, Diagnostics& diagnostics);
