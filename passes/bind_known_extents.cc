@@ -8,12 +8,13 @@
 // so that only a run tells; once the shapes of the inputs are known, nearly all are. What follows a
 // call that stays is another function, which neither fusion nor the memory plan looks into.
 //
-// After: no call that is left could go by this rule. But if what they make known is wrong somewhere
-// in the module, none goes that names an extent anew.
+// After: no call that is left could go by this rule. In a function that known extents make wrong,
+// only those have gone that name none.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ir/analysis.h"
@@ -123,28 +124,42 @@ class Binder {
   Instance known_;
 };
 
-// The module with types for what is known now; the same module if that is nothing.
-std::optional<Module> bound(const Module& m, Names names) {
-  Module out = m;
+std::optional<Module> checked(const Module& m) {
+  Diagnostics wrong;
+  Result<Module> out = typecheck::check(m, wrong);
+  return out ? std::optional<Module>(*out) : std::nullopt;
+}
+
+// The module with types for what is known now; the same module if that is nothing. Functions that
+// what is known makes wrong stay as they are.
+Module bound(const Module& m, Names names) {
+  std::vector<std::pair<Symbol, const Fn*>> changed;
+  Module all = m;
   for (const auto& [name, fn] : m.functions()) {
     const Expr now = Binder(m.context(), names).run(fn);
-    if (now != fn) out.set_function(name.text(), now->as<Fn>());
+    if (now == fn) continue;
+    changed.emplace_back(name, now->as<Fn>());
+    all.set_function(name.text(), changed.back().second);
   }
-  if (out.same(m)) return out;
-  Diagnostics wrong;
-  Result<Module> checked = typecheck::check(out, wrong);
-  if (!checked) return std::nullopt;
-  return *checked;
+  if (changed.empty()) return m;
+  if (std::optional<Module> out = checked(all)) return *out;
+  Module out = m;
+  for (const auto& [name, fn] : changed) {
+    Module next = out;
+    next.set_function(name.text(), fn);
+    if (std::optional<Module> fits = checked(next)) out = std::move(*fits);
+  }
+  return out;
 }
 
 // Extents that are known may make an operator wrong in all runs. That is a trap of these runs and
 // no error of the program, so they stay names.
 Module bind_known(Module m) {
   for (int round = 0; round < kMostRounds; ++round) {
-    std::optional<Module> next = bound(m, Names::kAny);
-    if (!next) next = bound(m, Names::kNone);
-    if (!next || next->same(m)) break;
-    m = std::move(*next);
+    Module next = bound(m, Names::kAny);
+    if (next.same(m)) next = bound(m, Names::kNone);
+    if (next.same(m)) break;
+    m = std::move(next);
   }
   return m;
 }
