@@ -11,6 +11,7 @@
 #include "op/ops.h"
 #include "op/registry.h"
 #include "passes/rules/values.h"
+#include "passes/type_parts.h"
 
 namespace relay::passes::rules {
 namespace {
@@ -184,6 +185,19 @@ constexpr Condition kConditions[] = {
 };
 
 }  // namespace
+
+bool provably_same(Type a, Type b) {
+  if (!a || a != b) return false;
+  bool known = true;
+  for_each_type_in(a, [&](Type t) {
+    if (const auto* tensor = t ? t->as<TensorType>() : nullptr) {
+      known = known && std::none_of(tensor->dims.begin(), tensor->dims.end(),
+                                    [](Dim d) { return d.is_unknown(); });
+    }
+    return known;
+  });
+  return known;
+}
 
 std::optional<std::vector<Looked>> look_up(const Use& use, const pattern::LocalMatch& m) {
   std::vector<Looked> out;
