@@ -8,7 +8,7 @@
 #include "ir/analysis.h"
 #include "ir/function_graph.h"
 #include "ir/traverse.h"
-#include "passes/gradient/adjoints.h"
+#include "passes/type_parts.h"
 
 namespace relay::passes::gradient {
 namespace {
