@@ -136,7 +136,7 @@ constexpr Condition kConditions[] = {
      [](Of a) {
        const auto* c = a[0].e->as<Constant>();
        const auto axes = reduced_axes(a[1].e);
-       if (!c || !axes || c->value->size() != 1) return false;
+       if (!c || !axes || c->value->size() != 1 || !c->value->dtype().is_float()) return false;
        int64_t count = 1;
        for (size_t axis : *axes) {
          const Dim d = tensor_of(a[1].e->as<Call>()->args[0])->dims[axis];
