@@ -191,8 +191,8 @@ bool provably_same(Type a, Type b) {
   bool known = true;
   for_each_type_in(a, [&](Type t) {
     if (const auto* tensor = t ? t->as<TensorType>() : nullptr) {
-      known = known && std::none_of(tensor->dims.begin(), tensor->dims.end(),
-                                    [](Dim d) { return d.is_unknown(); });
+      known = known &&
+              std::none_of(tensor->dims.begin(), tensor->dims.end(), [](Dim d) { return d.is_unknown(); });
     }
     return known;
   });
