@@ -21,6 +21,7 @@
 #include "passes/let_insertion.h"
 #include "passes/pass.h"
 #include "passes/pipeline.h"
+#include "passes/type_parts.h"
 #include "typecheck/check.h"
 
 namespace relay::passes {
@@ -55,7 +56,7 @@ bool is_differentiable(const gradient::Program& program) {
   program.refuse_deep_tuples();
   const Symbol name = program.reached()[0];
   const auto refuse_unless_tensors = [&](Span at, std::string_view what, Type type) {
-    if (gradient::is_of_tensors(type)) return;
+    if (is_of_tensors(type)) return;
     program.refuse(
         name, at, what,
         cat("it is of the type `", show(type, 100), "`, and only tensors and tuples of them have one"));

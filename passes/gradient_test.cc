@@ -340,5 +340,22 @@ TEST(GradientOfIdentity, ReducesToOnes) {
   EXPECT_EQ(ones->args[0], now->function("main")->params[0]);
 }
 
+// Each of many functions may be refused, and each message says how @main gets there.
+TEST(RefusedGradient, ShowsTheLastCalls) {
+  constexpr int kCalls = 12;
+  std::string text = "def @main(%x: Tensor[(2), float32]) { @f1(%x) }\n";
+  for (int i = 1; i < kCalls; ++i)
+    text += cat("def @f", i, "(%x: Tensor[(2), float32]) { @f", i + 1, "(%x) }\n");
+  text += cat("def @f", kCalls, "(%x: Tensor[(2), float32]) { cumprod(%x, axis=0) }\n");
+  Diagnostics diagnostics;
+  EXPECT_FALSE(run_pipeline(parsed(text), "gradient", {}, diagnostics).ok());
+  ASSERT_TRUE(diagnostics.has_errors());
+  const Diagnostic& d = diagnostics.all()[0];
+  EXPECT_EQ(d.labels().size(), 8u);
+  ASSERT_FALSE(d.notes().empty());
+  EXPECT_NE(d.notes()[0].find("`@main -> ... -> @f4 -> @f5"), std::string::npos) << d.notes()[0];
+  EXPECT_NE(d.notes()[0].find("-> @f12`"), std::string::npos) << d.notes()[0];
+}
+
 }  // namespace
 }  // namespace relay::passes

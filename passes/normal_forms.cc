@@ -9,6 +9,7 @@
 #include "ir/fields.h"
 #include "passes/map_types.h"
 #include "passes/type_choices.h"
+#include "passes/type_parts.h"
 
 namespace relay::passes {
 namespace {
@@ -72,28 +73,10 @@ std::string breaks_basic_block_form(const Module& m) {
   });
 }
 
-namespace {
-
-// Are there tensors only, in tuples or alone? What an expression of such a type is follows from its
-// parts, whatever is written of it.
-bool is_of_tensors(Type type) {
-  std::vector<Type> pending{type};
-  while (!pending.empty()) {
-    const Type t = pending.back();
-    pending.pop_back();
-    if (!t) return false;
-    const auto* tuple = t->as<TupleType>();
-    if (!tuple && t->kind != TypeKind::kTensor) return false;
-    if (tuple) pending.insert(pending.end(), tuple->fields.begin(), tuple->fields.end());
-  }
-  return true;
-}
-
-}  // namespace
-
 bool is_needless(const Let& let, LetUses uses, analysis::Effects& effects) {
   if (let.value->type != let.x->type) return false;  // the name is said to be less than the value is
-  // The annotation, or one of several uses, may be all that says of which type the value is.
+  // The annotation, or one of several uses, may be all that says of which type the value is. What a
+  // value of tensors is follows from its parts.
   const bool has_own_type = let.value->kind == ExprKind::kVar || is_of_tensors(let.value->type);
   if (!has_own_type && let.x->annotation) return false;
   if (let.value->kind == ExprKind::kCtorRef) return false;

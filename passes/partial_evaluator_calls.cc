@@ -137,18 +137,18 @@ bool PartialEvaluator::has_type(const Call& n, const op::OpDef& op) {
 // cells or functions.
 bool PartialEvaluator::may_hold_cells(Type type) const {
   std::vector<Type> pending{type};
-  std::set<Symbol> seen;
+  std::set<Type> seen;
   while (!pending.empty()) {
     const Type t = pending.back();
     pending.pop_back();
     if (!t) return true;
+    if (!seen.insert(t).second) continue;
     if (const auto* tuple = t->as<TupleType>()) {
       pending.insert(pending.end(), tuple->fields.begin(), tuple->fields.end());
     } else if (const auto* data = t->as<DataType>()) {
       pending.insert(pending.end(), data->args.begin(), data->args.end());
       const DataTypeDef* def = module_.data_type(data->name.text());
       if (!def || def->is_extern) return true;
-      if (!seen.insert(data->name).second) continue;
       for (const Constructor* ctor : def->ctors) {
         for (Type field : ctor->fields) {
           // What a parameter of the type stands for is among its arguments.

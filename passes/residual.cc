@@ -4,6 +4,7 @@
 
 #include "base/cat.h"
 #include "ir/analysis.h"
+#include "passes/type_parts.h"
 
 namespace relay::passes {
 namespace {
@@ -11,21 +12,15 @@ namespace {
 // An expression alone does not always say what the parameters of a data type or of a generic
 // function are.
 bool is_clear(Type type) {
-  std::vector<Type> pending{type};
-  while (!pending.empty()) {
-    const Type t = pending.back();
-    pending.pop_back();
-    if (const auto* tuple = t->as<TupleType>()) {
-      pending.insert(pending.end(), tuple->fields.begin(), tuple->fields.end());
-    } else if (const auto* ref = t->as<RefType>()) {
-      pending.push_back(ref->contents);
-    } else if (const auto* data = t->as<DataType>()) {
-      if (!data->args.empty()) return false;
-    } else if (t->kind != TypeKind::kTensor) {
-      return false;
-    }
-  }
-  return true;
+  bool clear = true;
+  for_each_type_in(type, [&](Type t) {
+    const auto* data = t->as<DataType>();
+    clear = clear &&
+            (data ? data->args.empty()
+                  : t->kind == TypeKind::kTensor || t->kind == TypeKind::kTuple || t->kind == TypeKind::kRef);
+    return clear;
+  });
+  return clear;
 }
 
 // A call may be in tail position only without a name, and so without a type that is written.

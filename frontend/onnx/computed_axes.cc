@@ -76,6 +76,8 @@ Expr along_input_axis(Node& n, size_t i, const Choosable& from, const AlongAxis&
   for (size_t k = 0; k < count; ++k) places[from.axes[k]] = static_cast<int64_t>(k);
   if (count < from.rank) axis = looked_up(n, counted(n, count), looked_up(n, n.ints(places), axis));
   Expr out = along(from.axes.back());
+  // Where one axis alone may be chosen, nobody else looks at the number: it traps all the same.
+  if (count == 1) return n.builder().let(n.builder().var("axis", axis->type), axis, out);
   for (size_t k = count - 1; k-- > 0;) {
     const Expr is_this = n.call(kEqual, {axis, whole(n, static_cast<int64_t>(k))});
     out = choose(n, is_this, along(from.axes[k]), out);

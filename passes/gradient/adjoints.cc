@@ -1,32 +1,14 @@
 #include "passes/gradient/adjoints.h"
 
-#include <algorithm>
-
 #include "base/cat.h"
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
 #include "op/relation.h"
+#include "passes/type_parts.h"
 
 namespace relay::passes::gradient {
 namespace {
-
-// Does the test hold for all tensors, or with `any` for one of them? What is neither a tensor nor a
-// tuple counts as `other`.
-bool find_tensor(Type root, bool any, bool other, const std::function<bool(const TensorType&)>& test) {
-  std::vector<Type> pending{root};
-  while (!pending.empty()) {
-    const Type t = pending.back();
-    pending.pop_back();
-    if (const auto* tuple = t->as<TupleType>()) {
-      pending.insert(pending.end(), tuple->fields.begin(), tuple->fields.end());
-      continue;
-    }
-    const auto* tensor = t->as<TensorType>();
-    if ((tensor ? test(*tensor) : other) == any) return any;
-  }
-  return !any;
-}
 
 // Tuples are nested at most as deeply as `too_deep` (program.h) allows.
 Expr map_tensors(Builder& b, Expr like, const std::function<Expr(Expr)>& f) {
@@ -41,12 +23,14 @@ Expr map_tensors(Builder& b, Expr like, const std::function<Expr(Expr)>& f) {
 
 }  // namespace
 
-bool is_of_tensors(Type t) {
-  return find_tensor(t, false, false, [](const TensorType&) { return true; });
-}
-
-bool holds_floats(Type t) {
-  return find_tensor(t, true, false, [](const TensorType& tensor) { return tensor.dtype.is_float(); });
+bool holds_floats(Type root) {
+  bool found = false;
+  for_each_type_in(root, [&](Type t) {
+    const auto* tensor = t->as<TensorType>();
+    found = found || (tensor && tensor->dtype.is_float());
+    return !found && t->kind == TypeKind::kTuple;
+  });
+  return found;
 }
 
 Expr map_floats(Builder& b, Expr like, const std::function<Expr(Expr place)>& f) {

@@ -12,8 +12,6 @@
 
 namespace relay::passes::gradient {
 
-// Is it a tensor, or a tuple of such, however nested?
-bool is_of_tensors(Type t);
 // Does a tensor of floats stand in it, outside of functions, data types and cells? Only floats have
 // a gradient that is not zero.
 bool holds_floats(Type t);

@@ -8,7 +8,7 @@
 #include "ir/analysis.h"
 #include "ir/function_graph.h"
 #include "ir/traverse.h"
-#include "passes/gradient/adjoints.h"
+#include "passes/type_parts.h"
 
 namespace relay::passes::gradient {
 namespace {
@@ -18,6 +18,9 @@ namespace {
 constexpr uint32_t kMostNestedIfs = 8;
 
 constexpr uint32_t kMostNestedTuples = 256;
+
+// Of the calls from @main to a function, a message shows so many: the last ones.
+constexpr size_t kMostShownCalls = 8;
 
 // Functions that call themselves, perhaps through others, have no place in an order of callees
 // before callers.
@@ -153,8 +156,13 @@ void Program::refuse_deep_tuples() const {
 void Program::refuse(Symbol function, Span at, std::string_view what, std::string_view reason) const {
   Diagnostic& d = diagnostics_.error(at, "not-differentiable", cat(what, " has no gradient: ", reason));
   std::string path = cat("@", function.text());
+  size_t shown = 0;
   for (Symbol f = function; f.text() != "main";) {
     const Mention& mention = mentioned_.at(f);
+    if (shown++ >= kMostShownCalls && mention.by.text() != "main") {
+      path = cat("@main -> ... -> ", path);
+      break;
+    }
     d.label(mention.at, cat("`@", mention.by.text(), "` uses `@", f.text(), "` here"));
     f = mention.by;
     path = cat("@", f.text(), " -> ", path);

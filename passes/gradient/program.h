@@ -40,7 +40,7 @@ class Program {
   void refuse_deep_tuples() const;
 
   // Reports that `what`, found in a function, has no gradient, why, and how @main gets there if
-  // that is elsewhere.
+  // that is elsewhere: by the last calls, so that the message has a bounded length.
   void refuse(Symbol function, Span at, std::string_view what, std::string_view reason) const;
 
  private:

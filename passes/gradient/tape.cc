@@ -141,10 +141,14 @@ Expr Recorder::copy(Expr branch) {
     if (!copied) copied = fresh(v);
     return copied->as<Var>();
   };
-  for (Expr e : post_order(branch)) {
-    if (const auto known = now_.find(e); known != now_.end()) {
-      done[e] = known->second;
-    } else if (const auto* v = e->as<Var>()) {
+  // Not into what is known: several branches may use one long program.
+  const auto is_new = [&](Expr e) {
+    const auto known = now_.find(e);
+    if (known != now_.end()) done[e] = known->second;
+    return known == now_.end();
+  };
+  walk(branch, is_new, [&](Expr e) {
+    if (const auto* v = e->as<Var>()) {
       variable(v);
     } else if (is_leaf(e)) {
       done[e] = e;
@@ -155,7 +159,7 @@ Expr Recorder::copy(Expr branch) {
       if (copied == e) copied = match(e, [&](const auto& n) -> Expr { return b_.context().node(n); });
       done[e] = copied;
     }
-  }
+  });
   return done.at(branch);
 }
 

@@ -7,6 +7,7 @@
 #include "ir/traverse.h"
 #include "op/apply.h"
 #include "op/registry.h"
+#include "passes/rules/conditions.h"
 #include "passes/rules/engine.h"
 #include "passes/rules/values.h"
 
@@ -58,7 +59,7 @@ Expr Application::apply(const Rule& rule, Expr e, const pattern::LocalMatcher::U
       if (!holds(condition, m)) return false;
     }
     const Expr now = make(rule.right, m, e);
-    if (!now || now == e || now->type != e->type) return false;
+    if (!now || now == e || !provably_same(now->type, e->type)) return false;
     if (!keeps_checks(m, now) || !keeps_order(m, e, now)) return false;
     out = now;
     return true;
@@ -76,7 +77,7 @@ std::optional<std::vector<std::string>> Application::broken(const Rule& rule, Ex
           if (!holds(condition, m)) out->push_back(condition.name);
         }
         const Expr now = make(rule.right, m, e);
-        if (!now || now->type != e->type) {
+        if (!now || !provably_same(now->type, e->type)) {
           out->push_back("type");
         } else {
           if (!keeps_checks(m, now)) out->push_back("shapes");

@@ -11,6 +11,7 @@
 #include "op/ops.h"
 #include "op/registry.h"
 #include "passes/rules/values.h"
+#include "passes/type_parts.h"
 
 namespace relay::passes::rules {
 namespace {
@@ -135,7 +136,7 @@ constexpr Condition kConditions[] = {
      [](Of a) {
        const auto* c = a[0].e->as<Constant>();
        const auto axes = reduced_axes(a[1].e);
-       if (!c || !axes || c->value->size() != 1) return false;
+       if (!c || !axes || c->value->size() != 1 || !c->value->dtype().is_float()) return false;
        int64_t count = 1;
        for (size_t axis : *axes) {
          const Dim d = tensor_of(a[1].e->as<Call>()->args[0])->dims[axis];
@@ -184,6 +185,19 @@ constexpr Condition kConditions[] = {
 };
 
 }  // namespace
+
+bool provably_same(Type a, Type b) {
+  if (!a || a != b) return false;
+  bool known = true;
+  for_each_type_in(a, [&](Type t) {
+    if (const auto* tensor = t ? t->as<TensorType>() : nullptr) {
+      known = known &&
+              std::none_of(tensor->dims.begin(), tensor->dims.end(), [](Dim d) { return d.is_unknown(); });
+    }
+    return known;
+  });
+  return known;
+}
 
 std::optional<std::vector<Looked>> look_up(const Use& use, const pattern::LocalMatch& m) {
   std::vector<Looked> out;

@@ -27,6 +27,10 @@ std::span<const Condition> all_conditions();
 const Condition* find_condition(std::string_view name);  // null if there is none
 bool holds(const Use& use, const pattern::LocalMatch& m);
 
+// Do expressions of these types have equal extents in every run? Two extents `?` may differ, so no
+// type in which one stands is known to be the same. Linear.
+bool provably_same(Type a, Type b);
+
 // The type of a tensor; null for others, and before the type check.
 inline const TensorType* tensor_of(Expr e) { return e->type ? e->type->as<TensorType>() : nullptr; }
 

@@ -6,7 +6,7 @@
 //
 // A rule applies where its pattern matches, its conditions hold, and these hold besides, which are
 // the same for all rules (docs/rules.md):
-//   type    the right side has the type of the left one
+//   type    the right side provably has the type of the left one: no extent is `?`
 //   shapes  no operator of either side compares extents when the program runs
 //   order   what is dropped, exchanged or used more often can neither trap nor have an effect
 #pragma once

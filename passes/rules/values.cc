@@ -214,7 +214,7 @@ bool cuts_at_parts(Expr split, Expr concatenation) {
   const auto* cut = split->type ? split->type->as<TupleType>() : nullptr;
   if (op::callee(split) != &op::kSplit || !axis || axis != axis_of(split) || !parts || !cut) return false;
   return std::equal(parts->fields.begin(), parts->fields.end(), cut->fields.begin(), cut->fields.end(),
-                    [](Expr part, Type type) { return part->type && part->type == type; });
+                    [](Expr part, Type type) { return provably_same(part->type, type); });
 }
 
 }  // namespace relay::passes::rules

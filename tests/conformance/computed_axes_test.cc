@@ -137,6 +137,7 @@ TEST(ComputedAxes, ThatAreWrongTrap) {
   EXPECT_EQ(result("Unsqueeze", pair, axes({3, -1})), "traps");
   EXPECT_EQ(result("CumSum", kCube, axes({3})), "traps");
   EXPECT_EQ(result("CumSum", kCube, axes({-4})), "traps");
+  EXPECT_EQ(result("CumSum", floats({3}, {1, 2, 3}), axes({1})), "traps");
   // An axis of another extent than 1 does not go, be there elements or not.
   EXPECT_EQ(result("Squeeze", kCube, axes({1})), "traps");
   EXPECT_EQ(result("Squeeze", floats({0, 3}, {}), axes({1})), "traps");

@@ -104,9 +104,6 @@ Index Elements::broadcast(Expr e, const Index& i) {
 z3::expr Elements::leaf(Expr e, const z3::expr& at) {
   const TensorType& t = type_of(e);
   const auto* constant = e->as<Constant>();
-  if (const auto power = powers_.find(e); power != powers_.end()) {
-    return z_.bv_val(uint64_t{1} << power->second, t.dtype.bits);
-  }
   const auto facts = facts_.find(e);
   if (constant && facts == facts_.end()) {
     if (constant->value->size() == 0) throw Outside("a constant without elements");

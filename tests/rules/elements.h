@@ -29,9 +29,6 @@ class Elements {
   using Fact = std::function<z3::expr(const z3::expr& element, DType d)>;
   void any_constant(Expr constant, std::vector<Fact> facts) { facts_[constant] = std::move(facts); }
 
-  // A constant that is this power of two everywhere.
-  void power_of_two(Expr constant, unsigned power) { powers_[constant] = power; }
-
   // The element of `e`, which has the type of a tensor.
   z3::expr at(Expr e, const Index& i);
   // Whether everything that was asked for so far is computed without a trap. Asking resets it.
@@ -62,7 +59,6 @@ class Elements {
   z3::context& z_;
   z3::expr runs_;
   std::map<Expr, std::vector<Fact>> facts_;
-  std::map<Expr, unsigned> powers_;
   std::vector<z3::expr> known_;
   size_t places_ = 0;  // that were given names
 };

@@ -1,7 +1,5 @@
 #include "tests/rules/prover.h"
 
-#include <algorithm>
-
 #include "base/cat.h"
 #include "passes/rules/conditions.h"
 #include "tests/rules/elements.h"
@@ -44,17 +42,9 @@ bool reads_value(const Template& t, const std::string& part) {
   return false;
 }
 
-// Is the part a power of two? Solvers are slow at products with an unknown one, and there are few.
-bool is_power(const Rule& rule, const std::string& part) {
-  for (const Use& condition : rule.conditions) {
-    if (condition.name == "power_of_two" && condition.operands[0].part == part) return true;
-  }
-  return false;
-}
-
 // Constants of the match become any constants of which the conditions hold. One of which a
-// condition says what has no formula stays the number that it is. Powers of two become 2^power.
-void generalise(const Instance& i, unsigned power, Elements& elements) {
+// condition says what has no formula stays the number that it is.
+void generalise(const Instance& i, Elements& elements) {
   pattern::LocalMatch match;
   i.rule->left.match(
       i.left, [](Expr) { return true; },
@@ -73,23 +63,13 @@ void generalise(const Instance& i, unsigned power, Elements& elements) {
       const bool about = !condition.operands.empty() && condition.operands[0].part == part->name;
       if (about && fact_of(condition)) facts.push_back(fact_of(condition));
     }
-    if (is_power(*i.rule, part->name)) {
-      elements.power_of_two(e, power);
-      continue;
-    }
     elements.any_constant(e, std::move(facts));
   }
 }
 
-// How many powers of two there are to look at.
-unsigned powers(const Instance& i) {
-  for (const Use& condition : i.rule->conditions) {
-    if (condition.name == "power_of_two") return i.dtype.bits - (i.dtype.is_signed_int() ? 1 : 0);
-  }
-  return 1;
-}
+}  // namespace
 
-Proof prove_for(const Instance& i, const Module& right, unsigned power) {
+Proof prove(const Instance& i, const Module& right) {
   z3::context z;
   z3::solver solver(z, z3::solver::simple());
   z3::params params(z);
@@ -97,7 +77,7 @@ Proof prove_for(const Instance& i, const Module& right, unsigned power) {
   solver.set(params);
   try {
     Elements elements(z);
-    generalise(i, power, elements);
+    generalise(i, elements);
     const TensorType& type = *tensor_of(i.left);
     Index index;
     for (size_t axis = 0; axis < type.rank(); ++axis) {
@@ -127,18 +107,6 @@ Proof prove_for(const Instance& i, const Module& right, unsigned power) {
     return {Proof::Kind::kUnknown, e.msg()};
   }
   return {};
-}
-
-}  // namespace
-
-Proof prove(const Instance& i, const Module& right) {
-  unsigned steps = 0;
-  for (unsigned power = 0; power < powers(i); ++power) {
-    const Proof proof = prove_for(i, right, power);
-    if (proof.kind != Proof::Kind::kProved) return proof;
-    steps = std::max(steps, proof.steps);
-  }
-  return {Proof::Kind::kProved, "", steps};
 }
 
 }  // namespace relay::passes::rules::testing
