@@ -120,7 +120,9 @@ class Augmenter {
     std::vector<const Var*> params;
     for (const Var* p : fn->params) params.push_back(variable(p));
     params.push_back(bp_);
-    return b_.fn(params, now_.at(fn->body), types_.of(fn->result), {}, fn->type_params, fn->where);
+    // What `where` asks is asked of tensors, and augmented values are none. Functions that compute
+    // with values of their type parameters are of known types already (monomorphise).
+    return b_.fn(params, now_.at(fn->body), types_.of(fn->result), {}, fn->type_params);
   }
 
   // fn (xs) { (f(xs), (adjoints of xs)) }, or what of it is wanted: forwards, then back from 1.
@@ -178,7 +180,7 @@ class Augmenter {
         [&](const Fn& n) -> Expr {
           std::vector<const Var*> params;
           for (const Var* p : n.params) params.push_back(variable(p));
-          return b_.fn(params, now_.at(n.body), types_.of(n.result), {}, n.type_params, n.where);
+          return b_.fn(params, now_.at(n.body), types_.of(n.result), {}, n.type_params);
         },
         [&](const Call& n) -> Expr { return this->call(n); },
         [&](const auto&) -> Expr { return rebuilt(e); });
