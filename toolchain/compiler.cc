@@ -233,7 +233,12 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
     if (std::string wrong = failure(command, run(command, folder, options.seconds), sources); !wrong.empty())
       return wrong;
   }
-  return {};
+  return made_nothing(compiler.command, library);
+}
+
+std::string made_nothing(const std::vector<std::string>& command, const std::string& file) {
+  if (std::filesystem::exists(file)) return {};
+  return cat(command.front(), " ended without an error, and made nothing");
 }
 
 }  // namespace relay::toolchain

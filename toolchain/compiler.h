@@ -49,6 +49,10 @@ struct Source {
 [[nodiscard]] std::string build_library(const std::vector<Source>& sources, const CompileOptions& options,
                                         const std::string& folder, const std::string& library);
 
+// A compiler may end without an error and without its file. What is wrong then; empty if
+// the file is there.
+std::string made_nothing(const std::vector<std::string>& command, const std::string& file);
+
 // Compiles each *.cc as build_library does, and gives the assembler's text of each, in order. Its
 // directives `.loc` name the line that an instruction comes from. Returns what failed, or an empty
 // text.

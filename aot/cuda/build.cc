@@ -45,7 +45,10 @@ std::string compile_in(const std::string& folder, const Sources& sources, const 
   if (!options.soname.empty()) link.insert(link.end(), {"-Xlinker", "-soname=" + options.soname});
   link.insert(link.end(), {"-Xlinker", "--as-needed", "-Xlinker", "--no-undefined", "-Xlinker",
                            "--build-id=none", "-lpthread", "-ldl", "-lrt"});
-  return toolchain::failure(link, toolchain::run(link, folder, kMostSeconds));
+  if (std::string wrong = toolchain::failure(link, toolchain::run(link, folder, kMostSeconds));
+      !wrong.empty())
+    return wrong;
+  return toolchain::made_nothing(link, library);
 }
 
 }  // namespace
