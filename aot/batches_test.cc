@@ -72,7 +72,7 @@ TEST(Batches, CallsOfDifferentBranchesWaitForEachOther) {
   const Sources other = sources_of(
       "def @main(%n: int32) -> int32 { if (%n < 2) { %n } else { @main(%n - 1) + @main(%n - 2) } }",
       {kAnyProcessor}, {});
-  for (const SourceFile& f : other.files) EXPECT_EQ(f.text.find("flush"), std::string::npos);
+  for (const SourceFile& f : other.files) EXPECT_EQ(f.text.find("flush(run)"), std::string::npos);
 }
 
 TEST(Batches, ManyMoreCallsThanFit) {

@@ -22,7 +22,7 @@ TOKENS = [
     ("mark", r"#\[|->|=>|<=|>=|==|!=|&&|\|\||//|[][(){};:,.=<>+*/%!?-]"),
 ]
 SCANNER = re.compile("|".join(f"(?P<t{i}>{p})" for i, (_, p) in enumerate(TOKENS)))
-DTYPE = re.compile(r"bool|u?int(4|8|16|32|64)?|float(16|32|64)?|bfloat16|float8_e4m3|float8_e5m2")
+DTYPE = re.compile(r"(bool|u?int(4|8|16|32|64)?|float(16|32|64)?|bfloat16|float8_e4m3|float8_e5m2)(x[0-9]+)?")
 
 
 class NotAToken(Exception):
