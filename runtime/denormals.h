@@ -25,24 +25,30 @@ constexpr uint64_t kFlushBits = uint64_t{1} << 24;  // FPCR.FZ, which is for ope
 #endif
 
 // The control word of this thread. Nothing that reads or writes memory moves past these two.
+//
+// By builtins: GCC writes the name of the source file in front of the assembler of a function, as
+// it is, and a file may be called anything. The assembler of clang is part of it.
 inline uint64_t control_word() {
 #if defined(__x86_64__)
-  uint32_t word;
-  asm volatile("stmxcsr %0" : "=m"(word) : : "memory");
-  return word;
-#elif defined(__aarch64__)
+  return __builtin_ia32_stmxcsr();
+#elif defined(__clang__)
   uint64_t word;
   asm volatile("mrs %0, fpcr" : "=r"(word) : : "memory");
   return word;
+#else
+  return __builtin_aarch64_get_fpcr();
 #endif
 }
 inline void set_control_word(uint64_t word) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
 #if defined(__x86_64__)
-  const uint32_t narrow = static_cast<uint32_t>(word);
-  asm volatile("ldmxcsr %0" : : "m"(narrow) : "memory");
-#elif defined(__aarch64__)
+  __builtin_ia32_ldmxcsr(static_cast<uint32_t>(word));
+#elif defined(__clang__)
   asm volatile("msr fpcr, %0" : : "r"(word) : "memory");
+#else
+  __builtin_aarch64_set_fpcr(static_cast<uint32_t>(word));
 #endif
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 inline uint64_t with_denormals(uint64_t word, Denormals denormals) {
