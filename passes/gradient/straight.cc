@@ -99,7 +99,7 @@ class Straight {
           Expr dy = adjoints.take(step.xs[k]);
           if (!dy) continue;
           const SpanScope at(b_, step.values[k]->span);
-          if (step.checks) {
+          if (step.form != Step::Form::kValue) {
             adjoints.add(step.values[k], dy);
             continue;
           }

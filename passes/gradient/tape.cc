@@ -25,8 +25,8 @@ const Var* append(Builder& b, Tape& tape, std::string_view name, Expr value) {
 Expr around(Builder& b, const Tape& tape, Expr body) {
   for (auto step = tape.rbegin(); step != tape.rend(); ++step) {
     const SpanScope at(b, step->values.empty() ? b.span() : step->values[0]->span);
-    body = step->checks ? b.call(b.fn(step->xs, body), step->values, {}, body->type)
-                        : static_cast<Expr>(b.let(step->xs[0], step->values[0], body));
+    body = step->form == Step::Form::kShapes ? b.call(b.fn(step->xs, body), step->values, {}, body->type)
+                                             : static_cast<Expr>(b.let(step->xs[0], step->values[0], body));
   }
   return body;
 }
@@ -118,12 +118,18 @@ void Recorder::bind(Expr e, Tape& tape) {
   tasks_.push_back({Task::What::kLeave, e});
   const auto* let = e->as<Let>();
   if (let) {
-    set(let->x, now_.at(let->value));
+    if (let->value->type == let->x->type) {
+      set(let->x, now_.at(let->value));
+    } else {  // what follows is typed by the annotation, and a run may have to check it
+      const Var* x = fresh(let->x);
+      tape.push_back({{x}, {now_.at(let->value)}, Step::Form::kName});
+      set(let->x, x);
+    }
     return enter(let->body, scopes_.opens.get(let));
   }
   const auto* call = e->as<Call>();
   const auto* fn = call->callee->as<Fn>();
-  Step step{{}, now(call->args), true};
+  Step step{{}, now(call->args), Step::Form::kShapes};
   for (const Var* p : fn->params) {
     step.xs.push_back(fresh(p));
     set(p, step.xs.back());

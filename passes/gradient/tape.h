@@ -2,6 +2,7 @@
 // they are evaluated; and the adjoints of what they make.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -13,12 +14,15 @@
 
 namespace relay::passes::gradient {
 
-// let x = value, of a call or an `if`; or (fn (xs) { what follows })(values), which
-// compares shapes.
 struct Step {
+  enum class Form : uint8_t {
+    kValue,   // let x = value, of a call or an `if`
+    kName,    // let x: T = value, where T says less of the extents than the value's type, or more
+    kShapes,  // (fn (xs) { what follows })(values), which compares shapes
+  };
   std::vector<const Var*> xs;
   std::vector<Expr> values;
-  bool checks = false;
+  Form form = Form::kValue;
   const If* origin = nullptr;  // of an `if`: as the function has it
 };
 using Tape = std::vector<Step>;
