@@ -9,6 +9,7 @@
 #include "analysis/effects.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
+#include "passes/each_function.h"
 #include "passes/let_insertion.h"
 #include "passes/pass.h"
 
@@ -56,12 +57,7 @@ Expr sweep(const Module& m, Expr root) {
 }
 
 Module sweep(const Module& m) {
-  Module out = m;
-  for (const auto& [name, fn] : m.functions()) {
-    Expr swept = sweep(m, fn);
-    if (swept != fn) out.set_function(name.text(), swept->as<Fn>());
-  }
-  return out;
+  return with_each_function(m, [&](const Fn* fn) { return sweep(m, fn); });
 }
 
 Module run(const Module& m, const PassContext&) {

@@ -23,6 +23,7 @@
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "op/registry.h"
+#include "passes/each_function.h"
 #include "passes/pass.h"
 
 namespace relay::passes {
@@ -132,12 +133,7 @@ Expr merged(const Module& m, Expr root) {
 }
 
 Module run(const Module& m, const PassContext&) {
-  Module out = m;
-  for (const auto& [name, fn] : m.functions()) {
-    const Expr now = merged(m, fn);
-    if (now != fn) out.set_function(name.text(), now->as<Fn>());
-  }
-  return out;
+  return with_each_function(m, [&](const Fn* fn) { return merged(m, fn); });
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
+#include "passes/each_function.h"
 #include "passes/let_insertion.h"
 #include "passes/pass.h"
 
@@ -232,13 +233,10 @@ class Extraction {
 Module fuse(const Module& m, const PassContext& pass) {
   const analysis::GroupLimits limits{.most_calls = static_cast<size_t>(pass.value("max-ops")),
                                      .longest_attention = pass.value("attention")};
-  Module out = m;
-  for (const auto& [name, fn] : m.functions()) {
-    if (fn->attrs.flag("Primitive")) continue;
-    Expr fused = Extraction(m, fn).run(analysis::kernel_groups(m, fn, pass.target.cpu, limits));
-    if (fused != fn) out.set_function(name.text(), fused->as<Fn>());
-  }
-  return out;
+  return with_each_function(m, [&](const Fn* fn) -> Expr {
+    if (fn->attrs.flag("Primitive")) return fn;
+    return Extraction(m, fn).run(analysis::kernel_groups(m, fn, pass.target.cpu, limits));
+  });
 }
 
 // Several uses in a group are one use of the group.

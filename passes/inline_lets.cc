@@ -6,6 +6,7 @@
 // and are put everywhere.
 #include "analysis/effects.h"
 #include "op/registry.h"
+#include "passes/each_function.h"
 #include "passes/let_insertion.h"
 #include "passes/let_removal.h"
 #include "passes/pass.h"
@@ -32,12 +33,7 @@ Expr inline_lets(const Module& m, Expr root) {
 }
 
 Module inline_lets(const Module& m) {
-  Module out = m;
-  for (const auto& [name, fn] : m.functions()) {
-    const Expr inlined = inline_lets(m, fn);
-    if (inlined != fn) out.set_function(name.text(), inlined->as<Fn>());
-  }
-  return out;
+  return with_each_function(m, [&](const Fn* fn) { return inline_lets(m, fn); });
 }
 
 // Without a let, its body is no scope of its own.

@@ -7,6 +7,7 @@
 #include "base/cat.h"
 #include "ir/builder.h"
 #include "ir/rewrite.h"
+#include "passes/each_function.h"
 #include "passes/trap_order.h"
 
 namespace relay::passes {
@@ -73,13 +74,10 @@ namespace {
 
 // The module with lets for what is shared and may not be moved.
 Module bound(const Module& m, analysis::TrapOrder traps) {
-  Module out = m;
-  for (const auto& [name, fn] : m.functions()) {
+  return with_each_function(m, [&](const Fn* fn) {
     analysis::Effects effects(m, fn, traps);
-    const Expr now = insert_lets(m, fn, [&](Expr e) { return !effects.steady(e); });
-    if (now != fn) out.set_function(name.text(), now->as<Fn>());
-  }
-  return out;
+    return insert_lets(m, fn, [&](Expr e) { return !effects.steady(e); });
+  });
 }
 
 }  // namespace

@@ -33,6 +33,7 @@
 #include "op/math/convert.h"
 #include "op/ops.h"
 #include "op/registry.h"
+#include "passes/each_function.h"
 #include "passes/pass.h"
 #include "passes/power_scales.h"
 
@@ -308,13 +309,10 @@ Module run(const Module& m, const PassContext& pass) {
   }
   const int bits = static_cast<int>(pass.value("bits"));
   const int exponent = bits - 1 - std::ilogb(static_cast<double>(scale));
-  Module out = m;
-  for (const auto& [name, fn] : m.functions()) {
-    if (fn->attrs.flag("Primitive")) continue;
-    const Fn* now = Quantiser(bits, exponent, pass.value("skip"))(m.context(), fn);
-    if (now != fn) out.set_function(name.text(), now);
-  }
-  return out;
+  return with_each_function(m, [&](const Fn* fn) {
+    if (fn->attrs.flag("Primitive")) return fn;
+    return Quantiser(bits, exponent, pass.value("skip"))(m.context(), fn);
+  });
 }
 
 }  // namespace

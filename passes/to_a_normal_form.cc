@@ -9,6 +9,7 @@
 #include "base/cat.h"
 #include "ir/builder.h"
 #include "ir/rewrite.h"
+#include "passes/each_function.h"
 #include "passes/normal_forms.h"
 #include "passes/pass.h"
 
@@ -146,13 +147,8 @@ class Normaliser {
 
 Module run(const Module& m, const PassContext&) {
   if (breaks_a_normal_form(m).empty()) return m;
-  Module out = m;
-  for (const auto& [name, fn] : m.functions()) {
-    if (is_primitive(fn)) continue;
-    const Expr now = Normaliser(m.context(), fn).run(fn);
-    if (now != fn) out.set_function(name.text(), now->as<Fn>());
-  }
-  return out;
+  return with_each_function(
+      m, [&](const Fn* fn) -> Expr { return is_primitive(fn) ? fn : Normaliser(m.context(), fn).run(fn); });
 }
 
 }  // namespace

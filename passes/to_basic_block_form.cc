@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/evaluation_regions.h"
+#include "passes/each_function.h"
 #include "passes/let_insertion.h"
 #include "passes/normal_forms.h"
 #include "passes/pass.h"
@@ -32,13 +33,10 @@ NodeMap<bool> used_elsewhere(Expr root) {
 }
 
 Module run(const Module& m, const PassContext&) {
-  Module out = m;
-  for (const auto& [name, fn] : m.functions()) {
+  return with_each_function(m, [&](const Fn* fn) {
     const NodeMap<bool> elsewhere = used_elsewhere(fn);
-    const Expr now = insert_lets(m, fn, [&](Expr e) { return elsewhere.get(e); });
-    if (now != fn) out.set_function(name.text(), now->as<Fn>());
-  }
-  return out;
+    return insert_lets(m, fn, [&](Expr e) { return elsewhere.get(e); });
+  });
 }
 
 }  // namespace

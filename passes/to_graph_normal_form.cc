@@ -8,6 +8,7 @@
 // A let that goes may be all that kept another one, so the pass goes over the module until nothing
 // changes. Each round is linear. Programs need a few; after `kMostRounds` the rest stays.
 #include "analysis/effects.h"
+#include "passes/each_function.h"
 #include "passes/let_insertion.h"
 #include "passes/let_removal.h"
 #include "passes/normal_forms.h"
@@ -17,14 +18,11 @@ namespace relay::passes {
 namespace {
 
 Module to_graph(const Module& m) {
-  Module out = m;
-  for (const auto& [name, fn] : m.functions()) {
+  return with_each_function(m, [&](const Fn* fn) {
     analysis::Effects effects(m);
-    const Expr now = remove_lets(
-        m.context(), fn, [&](const Let& let, LetUses uses) { return is_needless(let, uses, effects); });
-    if (now != fn) out.set_function(name.text(), now->as<Fn>());
-  }
-  return out;
+    return remove_lets(m.context(), fn,
+                       [&](const Let& let, LetUses uses) { return is_needless(let, uses, effects); });
+  });
 }
 
 constexpr int kMostRounds = 64;
