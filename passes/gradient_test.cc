@@ -3,17 +3,18 @@
 
 #include <cmath>
 
+#include "analysis/testing.h"
 #include "base/cat.h"
 #include "interp/machine.h"
-#include "ir/text/parser.h"
 #include "ir/traverse.h"
 #include "op/apply.h"
-#include "op/operators.h"
 #include "op/registry.h"
 #include "passes/runner.h"
 
 namespace relay::passes {
 namespace {
+
+using analysis::testing::checked;
 
 // A program and how it is differentiated.
 struct Case {
@@ -24,14 +25,6 @@ struct Case {
 };
 
 class Gradients : public testing::TestWithParam<Case> {};
-
-Module parsed(std::string_view text) {
-  Diagnostics diagnostics;
-  ParseOptions options;
-  Result<Module> m = parse("m.relay", std::string(text), diagnostics, op::operators(), options);
-  EXPECT_TRUE(m) << diagnostics.render(options.into.context().sources());
-  return m ? *m : Module();
-}
 
 Result<Module> after(const Module& m, std::string_view pipeline) {
   Diagnostics diagnostics;
@@ -143,7 +136,7 @@ bool is_straight(const Module& m) {
 }
 
 TEST_P(Gradients, AreThoseOfDifferences) {
-  const Module m = parsed(GetParam().text);
+  const Module m = checked(GetParam().text);
   const Result<Module> typed = after(m, "");
   ASSERT_TRUE(typed);
   const Module gradient = checked_gradient(*typed, 1e-6);
@@ -151,7 +144,7 @@ TEST_P(Gradients, AreThoseOfDifferences) {
 }
 
 TEST_P(Gradients, HaveGradients) {
-  const Result<Module> typed = after(parsed(GetParam().text), "");
+  const Result<Module> typed = after(checked(GetParam().text), "");
   ASSERT_TRUE(typed);
   checked_gradient(*after(*typed, "gradient"), 1e-6);
 }
@@ -289,7 +282,7 @@ TEST(DeepGradient, IsLinear) {
           "  if (equal(%n, 0)) { %x } else { negative(@f(%x, subtract(%n, 1))) }\n}\n",
           "def @main(%x: float64) { @f(%x, ", kDeep, ") }");
   for (const std::string& text : {straight, closure, recursion}) {
-    const Result<Module> gradient = after(parsed(text), "gradient");
+    const Result<Module> gradient = after(checked(text), "gradient");
     ASSERT_TRUE(gradient);
     const Value result = run(*gradient, {Value(Tensor::scalar(kFloat64, 3))});
     EXPECT_EQ(result.fields()[0].tensor().get(0), 3);
@@ -299,7 +292,7 @@ TEST(DeepGradient, IsLinear) {
 
 // d(x^3) = 3 x^2, and the gradient of (x^3, (3 x^2,)) is 3 x^2 + 6 x.
 TEST(GradientOfGradient, IsThatOfAPolynomial) {
-  const Module m = parsed("def @main(%x: float64) { multiply(%x, multiply(%x, %x)) }");
+  const Module m = checked("def @main(%x: float64) { multiply(%x, multiply(%x, %x)) }");
   const Value result = run(*after(m, "gradient,gradient"), {Value(Tensor::scalar(kFloat64, 2))});
   EXPECT_EQ(result.fields()[0].fields()[0].tensor().get(0), 8);
   EXPECT_EQ(result.fields()[0].fields()[1].fields()[0].tensor().get(0), 12);
@@ -315,7 +308,7 @@ TEST(GradientOfGradient, MayLeaveValuesAndParametersOut) {
            "  multiply(%f(%x), multiply(%y, %f(%y))) }",
        }) {
     const std::vector<Value> args{Value(Tensor::scalar(kFloat64, 2)), Value(Tensor::scalar(kFloat64, 3))};
-    const Module m = parsed(text);
+    const Module m = checked(text);
     const Value wrt_y = run(*after(m, "gradient{wrt=2}"), args);
     ASSERT_EQ(wrt_y.fields()[1].fields().size(), 1u);
     EXPECT_EQ(wrt_y.fields()[1].fields()[0].tensor().get(0), 2 * 2 * 3 * 3 * 3);
@@ -327,7 +320,7 @@ TEST(GradientOfGradient, MayLeaveValuesAndParametersOut) {
 
 // The oracle of the papers: nothing is left of the way forwards and back.
 TEST(GradientOfIdentity, ReducesToOnes) {
-  const Result<Module> now = after(parsed("def @main(%d: Tensor[(2), float64]) { let %x = %d; %x }"),
+  const Result<Module> now = after(checked("def @main(%d: Tensor[(2), float64]) { let %x = %d; %x }"),
                                    "gradient,inline-lets,dead-code");
   const auto* pair = now->function("main")->body->as<Tuple>();
   ASSERT_NE(pair, nullptr);
@@ -348,7 +341,7 @@ TEST(RefusedGradient, ShowsTheLastCalls) {
     text += cat("def @f", i, "(%x: Tensor[(2), float32]) { @f", i + 1, "(%x) }\n");
   text += cat("def @f", kCalls, "(%x: Tensor[(2), float32]) { cumprod(%x, axis=0) }\n");
   Diagnostics diagnostics;
-  EXPECT_FALSE(run_pipeline(parsed(text), "gradient", {}, diagnostics).ok());
+  EXPECT_FALSE(run_pipeline(checked(text), "gradient", {}, diagnostics).ok());
   ASSERT_TRUE(diagnostics.has_errors());
   const Diagnostic& d = diagnostics.all()[0];
   EXPECT_EQ(d.labels().size(), 8u);

@@ -5,8 +5,13 @@
 // bytes a smaller one. This is what lets the shrinker work on bytes and know nothing of programs.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <charconv>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace relay::property {
@@ -47,6 +52,22 @@ inline Bytes bytes_of_seed(uint64_t seed) {
   };
   Bytes out(128 + next() % 1152);
   for (uint8_t& byte : out) byte = static_cast<uint8_t>(next());
+  return out;
+}
+
+// As failures print them for a shell, and options take them: two digits a byte.
+inline std::string hex(const Bytes& bytes) {
+  std::string out;
+  for (uint8_t b : bytes) out += fmt::format("{:02x}", b);
+  return out.empty() ? "\"\"" : out;
+}
+inline Bytes bytes_of_hex(std::string_view text) {
+  Bytes out;
+  for (size_t i = 0; i + 2 <= text.size(); i += 2) {
+    uint8_t b = 0;
+    std::from_chars(text.data() + i, text.data() + i + 2, b, 16);
+    out.push_back(b);
+  }
   return out;
 }
 

@@ -7,7 +7,6 @@
 //   property --law passes --bytes 1f07ff        the program of these bytes, as a failure prints them
 //   property ... --show                         prints the programs, too
 //   property ... --isolate                      each in its own process, so crashes are shrunk
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,12 +31,6 @@ struct Flags {
   bool has_bytes = false, nightly = false, show = false, isolate = false;
 };
 Flags flags;
-
-std::string hex(const Bytes& bytes) {
-  std::string out;
-  for (uint8_t b : bytes) out += fmt::format("{:02x}", b);
-  return out.empty() ? "\"\"" : out;
-}
 
 std::string command(const Law& law, const std::string& which) {
   return cat("bazel run //tests/property -- --law ", law.name, " ", which);
@@ -154,16 +147,6 @@ uint64_t number(std::string_view text) {
   uint64_t n = 0;
   std::from_chars(text.data(), text.data() + text.size(), n);
   return n;
-}
-
-Bytes bytes_of_hex(std::string_view text) {
-  Bytes out;
-  for (size_t i = 0; i + 2 <= text.size(); i += 2) {
-    uint8_t b = 0;
-    std::from_chars(text.data() + i, text.data() + i + 2, b, 16);
-    out.push_back(b);
-  }
-  return out;
 }
 
 // The word that was not understood, or an empty text.

@@ -5,8 +5,7 @@
 //   sweep --operator nn.conv2d --count 500     of one operator
 //   sweep --operator nn.conv2d --bytes 1f07ff  the case of these bytes, as a failure prints them
 //   sweep ... --show                           prints the cases, too
-//   sweep --dump FILE                          writes gradients as lines of JSON, for tests/sweep/pytorch
-#include <fmt/format.h>
+//   sweep --dump FILE                          writes gradients as JSON, for tests/sweep/pytorch
 #include <gtest/gtest.h>
 
 #include <charconv>
@@ -30,6 +29,8 @@ namespace relay::sweep {
 namespace {
 
 using property::Bytes;
+using property::bytes_of_hex;
+using property::hex;
 
 constexpr uint64_t kCases = 50, kNightly = 10000;  // of an operator
 constexpr uint64_t kAheadOfTime = 96;              // of them by a C++ compiler, which is slow
@@ -54,22 +55,6 @@ std::vector<Setting> settings(uint64_t first) {
   if (flags.nightly && first < kAheadOfTime) {
     out.push_back({"aot-cpp", 0});
     out.push_back({"aot-cpp", 2});
-  }
-  return out;
-}
-
-std::string hex(const Bytes& bytes) {
-  std::string out;
-  for (uint8_t b : bytes) out += fmt::format("{:02x}", b);
-  return out.empty() ? "\"\"" : out;
-}
-
-Bytes bytes_of_hex(std::string_view text) {
-  Bytes out;
-  for (size_t i = 0; i + 2 <= text.size(); i += 2) {
-    uint8_t b = 0;
-    std::from_chars(text.data() + i, text.data() + i + 2, b, 16);
-    out.push_back(b);
   }
   return out;
 }
@@ -123,7 +108,7 @@ class OperatorTest : public testing::Test {
     const Stopwatch watch;
     std::vector<Case> own;
     std::vector<size_t> places;
-    for (size_t i = turns == 1 ? 0 : turn; i < cases.size(); i += turns) {
+    for (size_t i = turn % turns; i < cases.size(); i += turns) {
       own.push_back(cases[i]);
       places.push_back(i);
     }
