@@ -19,7 +19,7 @@ namespace relay::passes {
 namespace {
 
 Module run(const Module& m, const PassContext& pass, bool bounded) {
-  const std::vector<rules::Rule> all = rules::all_rules();
+  static const std::vector<rules::Rule> all = rules::all_rules();
   const int64_t budget = pass.value("budget");
   return with_inserted_lets(m, [&](const Module& now, analysis::TrapOrder traps) {
     rules::Report report;

@@ -7,6 +7,8 @@
 #include "ir/traverse.h"
 #include "op/apply.h"
 #include "op/registry.h"
+#include "passes/pass.h"
+#include "passes/pipeline.h"
 #include "passes/rules/conditions.h"
 #include "passes/rules/engine.h"
 #include "passes/rules/values.h"
@@ -14,7 +16,10 @@
 namespace relay::passes::rules {
 namespace {
 
-constexpr int64_t kMostFoldedBytes = 1 << 20;  // as fold-constants has it by default
+int64_t most_folded_bytes() {
+  static const int64_t most = step(kFoldConstants).values.at("max-bytes");
+  return most;
+}
 
 // The evaluations that a pattern describes. What else it matched is an input.
 std::set<Expr> region_of(const pattern::LocalMatch& m) {
@@ -151,7 +156,7 @@ Expr Application::folded(Expr e) const {
   const auto shape = t ? t->static_shape() : std::nullopt;
   const auto count = shape ? element_count(*shape) : std::nullopt;
   if (!options_.fold || call.args.empty() || !count ||
-      *count > kMostFoldedBytes / static_cast<int64_t>(t->dtype.bytes()))
+      *count > most_folded_bytes() / static_cast<int64_t>(t->dtype.bytes()))
     return e;
   std::vector<relay::Value> args;
   for (Expr arg : call.args) {
