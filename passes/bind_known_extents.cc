@@ -84,7 +84,7 @@ class Binder {
     if (!fn || uses_.get(fn) > 1) return;
     // A result that is written is a check of its own.
     if (!fn->type_params.empty() || fn->result || fn->attrs.flag("Primitive")) return;
-    const std::optional<Instance> instance = instance_of(*fn, *e->as<Call>());
+    const std::optional<Instance> instance = known_instance(*fn, *e->as<Call>());
     if (!instance) return;
     known_.dims.insert(instance->dims.begin(), instance->dims.end());
     first_params_.insert(fn->params[0]);
@@ -92,7 +92,7 @@ class Binder {
 
   // What the types of the arguments say of the extents that the function names; nothing if a run
   // has more to say.
-  std::optional<Instance> instance_of(const Fn& fn, const Call& call) const {
+  std::optional<Instance> known_instance(const Fn& fn, const Call& call) const {
     std::vector<Type> params, args;
     Instance out;
     for (size_t i = 0; i < call.args.size(); ++i) {

@@ -149,7 +149,8 @@ void run(const Options& o, Session& s) {
   };
   passes::Dumps dumps({.folder = o.dump_dir, .reproducer = o.reproducer, .save = save});
   PassReport report(s);
-  driver::Options driven{.target = target, .observers = {&output, &dumps, &report}};
+  driver::Options driven{.target = target, .observers = {&output, &dumps}};
+  if (o.report) driven.observers.push_back(&report);
   if (o.opt_level >= 0) driven.opt_level = o.opt_level;
   passes::RunnerOptions run = driver::runner_options(driven);
   if (target.gpu && o.emit == "llvm") {
