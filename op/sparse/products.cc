@@ -1,6 +1,7 @@
 // Sums and products of which one operand is a sparse matrix S, given by the tensors `data`,
 // `indices` and `pointers` (op/sparse/matrix.h).
 #include "base/cat.h"
+#include "op/nn/fit.h"
 #include "op/nn/window.h"
 #include "op/sparse/matrix.h"
 #include "op/tensor/common.h"
@@ -96,6 +97,7 @@ Expr expand_add(Builder& b, const NoAttrs&, const Site& c) {
 //   C4: data has the dtype of x, a number's, and rank 1, or rank 3 of blocks.
 //   C5: indices and pointers are vectors of integers, one index for each element or block.
 //   C6: there is a pointer.   C7: the shape of S is known, and blocks fill it.
+//   C8: the window fits into the padded image, so that h and w are at least 1.
 //
 // S is given as for nn.sparse_dense. A row of it has the window of an output channel: in NHWC its
 // elements are in the order (y, x, channel), in NCHW (channel, y, x). The image is padded with
@@ -112,6 +114,8 @@ SparseConvolution read(const SparseConv2dAttrs& a, const TensorType& x) {
   return {last, size[0], x.dims[last ? 3 : 1] * Dim(size[0] * size[1])};
 }
 
+std::vector<int64_t> padding_of(const SparseConvolution& s) { return {s.width / 2, s.width / 2}; }
+
 Type relate_conv2d(Relation& r, const SparseConv2dAttrs& a) {
   r.require_rank(0, 4);  // C1
   const TensorType& x = r.tensor(0);
@@ -126,6 +130,12 @@ Type relate_conv2d(Relation& r, const SparseConv2dAttrs& a) {
   r.require_fits(rows, 3, "rows of the sparse matrix");
   std::vector<Dim> out = dims_of(x);
   out[s.last ? 3 : 1] = rows;
+  const std::vector<int64_t> ones{1};
+  const Window window = read_window(ones, ones, padding_of(s), 2);
+  for (size_t axis = 0; axis < 2; ++axis) {
+    Dim& extent = out[(s.last ? 1 : 2) + axis];
+    extent = fitting_windows(r, window, axis, extent, s.width);  // C8
+  }
   return r.tensor_of(out, x.dtype);
 }
 
@@ -138,7 +148,7 @@ Expr expand_conv2d(Builder& b, const SparseConv2dAttrs& a, const Site& c) {
                                         : std::vector<Dim>{rows, channels, width, width};
   const Expr weight = call(b, kReshape, {matrix}, {{"newshape", shape}, {"allowzero", true}});
   return call(b, kConv2d, {c.args[0], weight},
-              {{"padding", std::vector<int64_t>{s.width / 2, s.width / 2}},
+              {{"padding", padding_of(s)},
                {"data_layout", a.layout},
                {"kernel_layout", std::string(s.last ? "OHWI" : "OIHW")}});
 }
