@@ -37,7 +37,7 @@ Expr expand_invert(Builder& b, const NoAttrs&, const Site& c) {
 // unravel_index(j, shape)[a, i..] = the index along axis a of element j[i..] of a tensor of that shape
 //
 // Elements count in row-major order. What the shape does not hold traps, and so does an extent of
-// the shape below 1 if there is an index.
+// the shape below 1 if there is an index. Without axes there is no element that could trap.
 //
 //   (Tensor[s, d], Tensor[(m), e]) -> Tensor[(m, s..), d]
 //   C1: both are integers.   C2: the shape has one axis, of constant extent.
@@ -55,6 +55,7 @@ Type relate_unravel(Relation& r, const NoAttrs&) {
 
 void evaluate_unravel(const NoAttrs&, Args in, Results out) {
   const Tensor &j = in[0], &shape = in[1];
+  if (shape.size() == 0) return;
   for (int64_t i = 0; i < j.size(); ++i) {
     int64_t rest = index_of(j, i);
     bool fits = rest >= 0;
