@@ -122,6 +122,8 @@ std::string Emitted::make(const Kernel& k, const std::string& entry,
   attributes.addAttribute("target-cpu", names.processor);
   attributes.addAttribute("target-features", names.features);
   attributes.addAttribute("no-trapping-math", "true");
+  // Whoever opens the program says whether denormals are flushed (runtime/denormals.h).
+  attributes.addAttribute("denormal-fp-math", "dynamic,dynamic");
   if (!names.vector_width.empty()) attributes.addAttribute("prefer-vector-width", names.vector_width);
   EmitOptions emit_options;
   emit_options.entry = entry;
