@@ -18,6 +18,7 @@ LIBRARIES = [
     ("sequence", "ir/text/library/sequence.relay"),
     ("tensor_array", "ir/text/library/tensor_array.relay"),
     ("tensor_array/DTYPE", "ir/text/library/tensor_array_of.relay"),
+    ("training", "ir/text/library/training.relay"),
 ]
 
 
