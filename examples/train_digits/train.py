@@ -90,31 +90,34 @@ def plot(losses, path):
     print(f"wrote {path}")
 
 
-def resume(step, path, about):
-    """The losses so far: none if there is no checkpoint."""
+def earlier(path, about):
+    """The tensors of the checkpoint; None if there is none."""
     if not os.path.exists(path):
-        return []
+        return None
     tensors, metadata = training.load(path)
     if metadata != about:
         raise training.Failed(f"{path} is of {metadata}, not of {about}; give another --folder")
-    training.restore(step, tensors, path)
-    losses = list(tensors["losses"])
-    print(f"goes on after step {len(losses)} of {path}")
-    return losses
+    return tensors
 
 
 def train(options):
     os.makedirs(options.folder, exist_ok=True)
     compiler = training.Compiler(options.relay, options.folder)
+    path = os.path.join(options.folder, options.network + ".safetensors")
+    about = {"network": options.network, "seed": str(options.seed)}
+    found = earlier(path, about)
     given, test = split(*(read(options.data) if options.data else digits()))
     predict = training.Function(compiler.compile(os.path.join(training.HERE, options.network + ".relay"), "predict",
                                                  options.network + "_predict", options.threads), options.threads)
     parameters = len(predict.description["inputs"]) - 1
     step = training.Step(compiler.step(options.network, options.threads), options.threads)
-    path = os.path.join(options.folder, options.network + ".safetensors")
-    about = {"network": options.network, "seed": str(options.seed)}
-    initialise(step, parameters, options.seed)
-    losses = resume(step, path, about)
+    losses = []
+    if found:
+        training.restore(step, found, path)
+        losses = list(found["losses"])
+        print(f"goes on after step {len(losses)} of {path}")
+    else:
+        initialise(step, parameters, options.seed)
 
     def checkpoint():
         training.save(path, {**step.tensors(), "losses": np.array(losses, "float32")}, about)

@@ -40,7 +40,8 @@ std::optional<std::string> library_text(std::string_view name) {
 }
 
 std::string library_names() {
-  return "`nat`, `prelude`, `sequence`, `tensor_array`, `training` and, for each dtype, `tensor_array/float32`";
+  return "`nat`, `prelude`, `sequence`, `tensor_array`, `training` and, for each dtype, "
+         "`tensor_array/float32`";
 }
 
 std::string library_source(std::string_view name) { return cat(kSource, name, ">"); }
