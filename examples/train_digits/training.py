@@ -25,10 +25,10 @@ class Failed(Exception):
 
 
 class Compiler:
-    """Runs the `relay` command. What it writes goes into one folder."""
+    """Runs the `relay` command on texts of one folder. What it writes goes into another."""
 
-    def __init__(self, command, folder):
-        self.command, self.folder = command, folder
+    def __init__(self, command, sources, folder):
+        self.command, self.sources, self.folder = command, sources, folder
 
     def _relay(self, *words):
         try:
@@ -38,21 +38,25 @@ class Compiler:
         if done.returncode != 0:
             raise Failed(f"relay {words[0]}: {done.stderr}")
 
-    def compile(self, source, function, name, threads):
-        """An artifact of one function of a text, as a path."""
-        library = os.path.join(self.folder, name + ".so")
-        self._relay("compile", source, "--function", function, "--threads", str(threads), "-o", library)
+    def _compile(self, text, function, library):
+        self._relay("compile", text, "--function", function, "-o", library)
         return library
 
-    def step(self, network, threads):
-        """The artifact of @step of NETWORK_step.relay, which calls the value and the gradients of @loss of NETWORK.relay."""
-        gradients = os.path.join(self.folder, network + "_gradients.relay")
-        self._relay("opt", os.path.join(HERE, network + ".relay"), "--function", "loss",
-                    "--passes", "inline,gradient{wrt=1},inline-lets,dead-code", "-o", gradients)
-        text = os.path.join(self.folder, network + "_whole_step.relay")
-        with open(gradients) as made, open(os.path.join(HERE, network + "_step.relay")) as step, open(text, "w") as whole:
-            whole.write(re.sub(r"@main\b", "@loss_and_gradients", made.read()) + "\n" + step.read())
-        return self.compile(text, "step", network + "_step", threads)
+    def function(self, network, function):
+        """An artifact of a function of NETWORK.relay, as a path."""
+        return self._compile(os.path.join(self.sources, network + ".relay"), function,
+                             os.path.join(self.folder, f"{network}_{function}.so"))
+
+    def step(self, network):
+        """An artifact of @step of NETWORK_step.relay, which calls the value and the gradients of @loss of NETWORK.relay."""
+        source, made = os.path.join(self.sources, network), os.path.join(self.folder, network)
+        self._relay("opt", source + ".relay", "--function", "loss",
+                    "--passes", "inline,gradient{wrt=1},inline-lets,dead-code", "-o", made + "_gradients.relay")
+        with open(made + "_gradients.relay") as gradients, open(source + "_step.relay") as step:
+            text = re.sub(r"@main\b", "@loss_and_gradients", gradients.read()) + "\n" + step.read()
+        with open(made + "_whole_step.relay", "w") as whole:
+            whole.write(text)
+        return self._compile(made + "_whole_step.relay", "step", made + "_step.so")
 
 
 class Function(deploy.Model):
@@ -141,9 +145,108 @@ def load(path):
     return tensors, metadata
 
 
+def earlier(path, about):
+    """The tensors of a checkpoint; None if there is none."""
+    if not os.path.exists(path):
+        return None
+    tensors, metadata = load(path)
+    if metadata != about:
+        raise Failed(f"{path} is of {metadata}, not of {about}; give another --folder")
+    return tensors
+
+
 def restore(step, tensors, path):
     for port, array in zip(step.ports, step.now):
         given = tensors.get(port["name"])
         if given is None or given.shape != array.shape or given.dtype != array.dtype:
             raise Failed(f"{path} is a checkpoint of another network: `{port['name']}` is not in it, or of another type")
         array[...] = given
+
+
+def initialise(step, parameters, seed):
+    """Weights that keep the size of what runs through them (He); biases and the state are zeros already."""
+    random = np.random.default_rng(seed)
+    for array in step.now[:parameters]:
+        if array.ndim > 1:
+            array[...] = random.normal(0, np.sqrt(2 / np.prod(array.shape[1:])), array.shape)
+
+
+def progress(numbers):
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return numbers
+    return tqdm(numbers, unit="step", disable=None)  # no bar where nobody watches
+
+
+class Run:
+    """Steps of one network up to number --steps: from the checkpoint if there is one, which is read before anything else."""
+
+    def __init__(self, options):
+        os.makedirs(options.folder, exist_ok=True)
+        self.options, self.path = options, os.path.join(options.folder, options.network + ".safetensors")
+        self.about = {"network": options.network, "seed": str(options.seed)}
+        self.found = earlier(self.path, self.about)
+
+    def go(self, step, parameters, batches):
+        """All losses, those of the checkpoint too.
+
+        `parameters` says how many of the step's carried tensors are no state, `batches(first)` gives the batch of each step.
+        """
+        losses = []
+        if self.found:
+            restore(step, self.found, self.path)
+            losses = list(self.found["losses"])
+            print(f"goes on after step {len(losses)} of {self.path}")
+        else:
+            initialise(step, parameters, self.options.seed)
+        numbers = progress(range(len(losses), self.options.steps))
+        for number, batch in zip(numbers, batches(len(losses))):
+            losses.append(step.run(*batch))
+            if (number + 1) % self.options.save_every == 0:
+                self._save(step, losses)
+            if hasattr(numbers, "set_postfix_str"):
+                numbers.set_postfix_str(f"loss {losses[-1]:.4f}", refresh=False)
+        self._save(step, losses)
+        print(f"wrote {self.path}")
+        return losses
+
+    def _save(self, step, losses):
+        save(self.path, {**step.tensors(), "losses": np.array(losses, "float32")}, self.about)
+
+
+def plot(losses, path):
+    try:
+        import matplotlib
+    except ImportError:
+        print("no loss curve: matplotlib is missing", file=sys.stderr)
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    pyplot.figure(figsize=(7, 4))
+    pyplot.semilogy(losses, linewidth=0.6, label="one batch")
+    window = min(22, len(losses))
+    mean = np.convolve(losses, np.ones(window) / window, "valid")
+    pyplot.semilogy(np.arange(len(mean)) + window - 1, mean, label=f"mean of {window}")
+    pyplot.xlabel("step")
+    pyplot.ylabel("loss")
+    pyplot.legend()
+    pyplot.tight_layout()
+    pyplot.savefig(path, dpi=150)
+    print(f"wrote {path}")
+
+
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def add_options(parser, steps, folder, save_every):
+    parser.add_argument("--steps", type=positive, default=steps, help=f"so many in all; {steps} unless said otherwise")
+    parser.add_argument("--seed", type=positive, default=1, help="of the first weights and of the order of the data")
+    parser.add_argument("--folder", default=folder, help="where everything is written; it goes on with a checkpoint there")
+    parser.add_argument("--save-every", type=positive, default=save_every, help="steps from one checkpoint to the next")
+    parser.add_argument("--threads", type=positive, default=1)
+    parser.add_argument("--relay", default=os.path.join(HERE, "..", "..", "relay"), help="the command")

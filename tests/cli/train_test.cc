@@ -1,5 +1,5 @@
-// examples/train_digits: training by a compiled step, on data that are made here. It needs NumPy
-// and none of what draws.
+// examples/train_digits and train_char_rnn: training by a compiled step, on data that are made
+// here. They need NumPy; progress bars and curves are left out.
 #include "tests/cli/cli.h"
 
 namespace relay::tests {
@@ -56,6 +56,23 @@ TEST_F(Train, TheLossFalls) {
             "print(len(losses), 1.8 < losses[0] < 6, losses[-5:].mean() < losses[0] / 3)\n",
         "40 True True\n");
   }
+}
+
+// Through a recursive function, on a text that repeats itself.
+TEST_F(Train, TheLossOfTextFalls) {
+  write("text.txt", [] {
+    std::string out;
+    for (int i = 0; i < 300; ++i) out += "all work and no play\n";
+    return out;
+  }());
+  prints(
+      "import training\n"
+      "text = os.path.join(os.path.dirname(training.HERE), 'train_char_rnn', 'train.py')\n"
+      "words = [sys.executable, '-B', text, '--relay', train[4], '--data', 'text.txt', '--steps', '25']\n"
+      "subprocess.run(words, check=True, stdout=subprocess.DEVNULL)\n"
+      "losses = training.load('char_rnn/lstm.safetensors')[0]['losses']\n"
+      "print(len(losses), 4 < losses[0] < 6, losses[-1] < losses[0] / 1.5)\n",
+      "25 True True\n");
 }
 
 // A run that is killed, goes on and ends leaves the bytes of one that nobody stopped.
