@@ -63,16 +63,19 @@ class Function(deploy.Model):
     """A compiled function on NumPy arrays, whose outputs are written where the caller wants them."""
 
     def run(self, inputs, outputs):
-        pointers = [self._pointers(ports, arrays) for ports, arrays in
-                    ((self.description["inputs"], inputs), (self.description["outputs"], outputs))]
+        self.run_views(self.views("inputs", inputs), self.views("outputs", outputs))
+
+    def run_views(self, inputs, outputs):
+        pointers = [(POINTER(deploy.Tensor) * len(views))(*map(pointer, views)) for views in (inputs, outputs)]
         if self.api.run(self.context, pointers[0], len(inputs), pointers[1], len(outputs)) != 0:
             raise Failed(self.api.error(self.context).decode())
 
-    @classmethod
-    def _pointers(cls, ports, arrays):
+    def views(self, side, arrays, first=0):
+        """What the C interface takes for these arrays, which must outlive it: "inputs" or "outputs" from number `first` on."""
+        ports = self.description[side][first:]
         if len(ports) != len(arrays):
-            raise Failed(f"there are {len(ports)} tensors, and {len(arrays)} arrays were given")
-        return (POINTER(deploy.Tensor) * len(arrays))(*(pointer(cls._view(p, a)) for p, a in zip(ports, arrays)))
+            raise Failed(f"there are {len(ports)} {side}, and {len(arrays)} arrays were given")
+        return [self._view(port, array) for port, array in zip(ports, arrays)]
 
     @staticmethod
     def _view(port, array):
@@ -99,11 +102,14 @@ class Step:
                 raise Failed(f"the step takes another type as `{taken['name']}` than it gives")
         self.now, self.next = ([np.zeros(p["dims"], p["dtype"]) for p in self.ports] for _ in range(2))
         self.loss = np.zeros(outputs[-1]["dims"], outputs[-1]["dtype"])
+        self.views_now, self.views_next = (self.function.views("outputs", [*arrays, self.loss]) for arrays in (self.now, self.next))
 
     def run(self, *batch):
         """The loss before the step."""
-        self.function.run([*self.now, *batch], [*self.next, self.loss])
+        carried = len(self.ports)
+        self.function.run_views(self.views_now[:carried] + self.function.views("inputs", batch, carried), self.views_next)
         self.now, self.next = self.next, self.now
+        self.views_now, self.views_next = self.views_next, self.views_now
         return self.loss[()]
 
     def tensors(self):
