@@ -1,5 +1,5 @@
-// examples/train_digits and train_char_rnn: training by a compiled step, on data that are made
-// here. They need NumPy; progress bars and curves are left out.
+// The examples that train by a compiled step, on data that are made here. They need NumPy; progress
+// bars and curves are left out.
 #include "tests/cli/cli.h"
 
 namespace relay::tests {
@@ -58,21 +58,26 @@ TEST_F(Train, TheLossFalls) {
   }
 }
 
-// Through a recursive function, on a text that repeats itself.
-TEST_F(Train, TheLossOfTextFalls) {
-  write("text.txt", [] {
-    std::string out;
-    for (int i = 0; i < 300; ++i) out += "all work and no play\n";
-    return out;
-  }());
-  prints(
+// Through recursive functions: over a text that repeats itself, and over trees.
+TEST_F(Train, TheLossOfRecursiveNetworksFalls) {
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "all work and no play\n";
+  write("text.txt", text);
+  const std::string head =
       "import training\n"
-      "text = os.path.join(os.path.dirname(training.HERE), 'train_char_rnn', 'train.py')\n"
-      "words = [sys.executable, '-B', text, '--relay', train[4], '--data', 'text.txt', '--steps', '25']\n"
-      "subprocess.run(words, check=True, stdout=subprocess.DEVNULL)\n"
-      "losses = training.load('char_rnn/lstm.safetensors')[0]['losses']\n"
-      "print(len(losses), 4 < losses[0] < 6, losses[-1] < losses[0] / 1.5)\n",
-      "25 True True\n");
+      "def train_by(folder, network, *words):\n"
+      "  program = os.path.join(os.path.dirname(training.HERE), folder, 'train.py')\n"
+      "  subprocess.run([sys.executable, '-B', program, '--relay', train[4], '--folder', 'out', *words],\n"
+      "                 check=True, stdout=subprocess.DEVNULL)\n"
+      "  return training.load('out/' + network + '.safetensors')[0]['losses']\n";
+  prints(head +
+             "losses = train_by('train_char_rnn', 'lstm', '--data', 'text.txt', '--steps', '25')\n"
+             "print(len(losses), 4 < losses[0] < 6, losses[-1] < losses[0] / 1.5)\n",
+         "25 True True\n");
+  prints(head +
+             "losses = train_by('train_tree_lstm', 'tree_lstm', '--steps', '160')\n"
+             "print(len(losses), losses[:20].mean() > 0.5, losses[-20:].mean() < 0.45)\n",
+         "160 True True\n");
 }
 
 // A run that is killed, goes on and ends leaves the bytes of one that nobody stopped.
