@@ -161,6 +161,37 @@ const Case kCases[] = {
           (sum(multiply(%y, %x)), %i)
         })",
      true},
+    {"Losses",
+     R"(import "training"
+        def @main(%x: Tensor[(n, 4), float64], %y: Tensor[(n, 4), float64], %labels: Tensor[(n), int32]) {
+          (@mean_squared_error(%x, %y), @cross_entropy(%x, %y), @cross_entropy_of_labels(%x, %labels),
+           @clip_by_norm(@squared_norm(%y) * %x, 2f64))
+        })",
+     true},
+    {"ConvolutionalNetwork",
+     R"(import "training"
+        def @main(%x: Tensor[(2, 2, 6, 6), float64], %k: Tensor[(3, 2, 3, 3), float64], %b: Tensor[(3), float64],
+                  %l: Tensor[(2, 3, 3, 3), float64], %w: Tensor[(4, 8), float64], %labels: Tensor[(2), int32]) {
+          let %y = nn.relu(nn.bias_add(nn.conv2d(%x, %k, padding=[1, 1]), %b) - 9f64);
+          let %z = nn.conv2d(nn.avg_pool2d(%y, pool_size=[2, 2], strides=[2, 2]), %l, padding=[1, 1], strides=[2, 2]);
+          @cross_entropy_of_labels(nn.dense(nn.batch_flatten(%z) * 0.01f64, %w), %labels)
+        })",
+     true},
+    {"LongShortTermMemory",
+     R"(import "training"
+        def @go(%e: Tensor[(4, 3), float64], %u: Tensor[(8, 3), float64], %v: Tensor[(8, 2), float64],
+                %h: Tensor[(2, 2), float64], %c: Tensor[(2, 2), float64], %i: int32, %sum: float64) -> float64 {
+          if (%i == 3) { %sum } else {
+            let %x = take(%e, strided_slice(tensor([[0, 1], [3, 0], [2, 2]], int32), begin=[0, 0], end=[1, 2]), axis=0);
+            let %g = split(nn.dense(reshape(%x, newshape=[2, 3]), %u) + nn.dense(%h, %v), indices_or_sections=4, axis=1);
+            let %d = sigmoid(%g.0) * %c + sigmoid(%g.1) * tanh(%g.2);
+            let %k = sigmoid(%g.3) * tanh(%d);
+            @go(%e, %u, %v, %k, %d, %i + 1, %sum + @squared_norm(%k))
+          }
+        }
+        def @main(%e: Tensor[(4, 3), float64], %u: Tensor[(8, 3), float64], %v: Tensor[(8, 2), float64],
+                  %h: Tensor[(2, 2), float64]) { @go(%e, %u, %v, %h, %h, 0, 0f64) })",
+     false},
     {"Tuples",
      R"(def @swap(%p: (Tensor[(2), float64], (float64, int32))) { (%p.1, %p.0) }
         def @main(%p: (Tensor[(2), float64], (float64, int32))) {

@@ -30,6 +30,7 @@ std::optional<std::string> library_text(std::string_view name) {
   if (name == "nat") return std::string(texts::kNat);
   if (name == "sequence") return std::string(texts::kSequence);
   if (name == "tensor_array") return std::string(texts::kTensorArray);
+  if (name == "training") return std::string(texts::kTraining);
   if (!name.starts_with(kOfDtype)) return std::nullopt;
   const std::string_view dtype = name.substr(kOfDtype.size());
   const auto known = DType::parse(dtype);
@@ -39,7 +40,8 @@ std::optional<std::string> library_text(std::string_view name) {
 }
 
 std::string library_names() {
-  return "`nat`, `prelude`, `sequence`, `tensor_array` and, for each dtype, `tensor_array/float32`";
+  return "`nat`, `prelude`, `sequence`, `tensor_array`, `training` and, for each dtype, "
+         "`tensor_array/float32`";
 }
 
 std::string library_source(std::string_view name) { return cat(kSource, name, ">"); }

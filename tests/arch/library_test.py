@@ -18,13 +18,15 @@ LIBRARIES = [
     ("sequence", "ir/text/library/sequence.relay"),
     ("tensor_array", "ir/text/library/tensor_array.relay"),
     ("tensor_array/DTYPE", "ir/text/library/tensor_array_of.relay"),
+    ("training", "ir/text/library/training.relay"),
 ]
 
 
 def definitions(path):
     """(kind, name, what follows the name, comment) for each type and function; a section's title is a kind too."""
     found, comment = [], []
-    for line in sources.read(path).splitlines():
+    text = sources.read(path).replace("\n    (", "(")  # type parameters may have a line of their own
+    for line in text.splitlines():
         if title := re.fullmatch(r"// ---- (.*) ----", line):
             found.append(("section", title[1], "", ""))
         elif line.startswith("// "):
