@@ -123,7 +123,7 @@ Module with_large_constant(bool& freed) {
   Builder b(m.context());
   const Var* x = b.var("x", m.context().tensor_type(Shape{1}, kFloat32));
   const Expr large = b.constant(Tensor(kFloat32, {kCount}, bytes->data(), owner));
-  m.set_function("main", b.fn({x}, op::call(b, op::kAdd, {x, large})));
+  m.set_function("main", b.fn({&x, 1}, op::call(b, op::kAdd, {x, large})));
   return m;
 }
 
