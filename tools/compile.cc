@@ -288,8 +288,7 @@ std::vector<driver::TargetProgram> programs_for(const Options& o, driver::Model&
                                                 const SourceMap& sources, Session& s) {
   std::vector<driver::TargetProgram> programs;
   for (const target::Target& target : targets) {
-    Module module = model.module;
-    if (&target == &targets.back()) model.module = Module();
+    Module module = &target == &targets.back() ? std::exchange(model.module, {}) : model.module;
     std::optional<driver::TargetProgram> one =
         program_for(o, std::move(module), model.function, target, sources, s);
     if (!one) return {};

@@ -117,8 +117,8 @@ Expr squeeze_ones(Node& n, Expr e) {
                    show(e->type, 80), " is 1"))
       .note("fix the dynamic axes with --input-shapes, or give the node its axes");
   // Whether an extent is 1, looked up in a table that has a place for "no" alone.
-  const Expr extents = n.call(kTake, {n.call(kShapeOf, {e}, {{"dtype", kInt64}}), n.ints(open)},
-                              {{"axis", int64_t{0}}});
+  const Expr extents =
+      n.call(kTake, {n.call(kShapeOf, {e}, {{"dtype", kInt64}}), n.ints(open)}, {{"axis", int64_t{0}}});
   const Expr is_one = n.cast(n.call(kEqual, {extents, whole(n, 1)}), kInt64);
   const Expr checked = looked_up(n, n.ints({0}), is_one);
   return n.builder().let(n.builder().var("not_one", checked->type), checked, out);

@@ -44,7 +44,8 @@ class ModelReader {
 
   // Is it worth parsing? Reports why not.
   bool scan(WireBytes bytes) {
-    if (bytes.size() == 0) return refuse("onnx-empty", "it is empty", "a download or an export was cut short");
+    if (bytes.size() == 0)
+      return refuse("onnx-empty", "it is empty", "a download or an export was cut short");
     if (bytes.starts_with("version https://git-lfs")) {
       return refuse("onnx-git-lfs", "it is a pointer of Git LFS and not the model",
                     "`git lfs pull` fetches it");

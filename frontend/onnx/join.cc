@@ -90,7 +90,8 @@ std::optional<std::vector<Operand>> Importer::join_values(Fork& fork, const std:
   const auto way = [&](const Path& path, uint32_t refused, Operand* JoinedValue::* side) {
     if (refused != 0) return trap(refused, type);
     std::vector<Expr> fields;
-    // Two extents that differ for certain have to be hidden: else the type checker refuses the `if`.
+    // Two extents that differ for certain have to be hidden: else the type checker
+    // refuses the `if`.
     for (size_t i = 0; i < values.size(); ++i)
       fields.push_back(widened(builder_, carrier(*(values[i].*side)), types[i]));
     return path.bindings->enclose(builder_, fields.size() == 1 ? fields[0] : builder_.tuple(fields));

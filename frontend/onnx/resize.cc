@@ -121,9 +121,8 @@ bool is_of_images(const Wanted& w) {
   // These coordinates move a pixel even if the size is the same, and an axis that keeps its size
   // stays as it is.
   if (w.form.coordinates == "tf_half_pixel_for_nn" &&
-      std::any_of(axes.begin() + 2, axes.end(), [](const ResizedAxis& a) {
-        return prove_equal(a.from, a.to) != kernel::Proof::kRefuted;
-      }))
+      std::any_of(axes.begin() + 2, axes.end(),
+                  [](const ResizedAxis& a) { return prove_equal(a.from, a.to) != kernel::Proof::kRefuted; }))
     return false;
   return is_whole(axes[0]) == true && is_whole(axes[1]) == true &&
          std::all_of(axes.begin(), axes.end(), [](const ResizedAxis& a) { return is_whole(a).has_value(); });

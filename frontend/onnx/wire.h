@@ -41,8 +41,8 @@ struct WireFacts {
   std::string wrong;    // why it is no ONNX model; empty if it looks like one
 };
 
-// Walks a ModelProto without recursion and without allocating in proportion to it. Only the heads of
-// its parts are read. If that failed, `bytes` says so, and the facts mean nothing.
+// Walks a ModelProto without recursion and without allocating in proportion to it. Only the heads
+// of its parts are read. If that failed, `bytes` says so, and the facts mean nothing.
 WireFacts scan_model(WireBytes& bytes);
 
 }  // namespace relay::frontend
