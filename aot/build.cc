@@ -9,6 +9,8 @@
 namespace relay::aot {
 namespace {
 
+// Weights that should not be in a compiler's memory twice.
+constexpr uint64_t kLargeBytes = uint64_t{16} << 20;
 // What else is in a library has room beside them.
 constexpr uint64_t kMostEmbeddedBytes = (uint64_t{1} << 31) - (uint64_t{64} << 20);
 
@@ -107,8 +109,15 @@ Result<CompiledFile> compile(const Sources& sources, Weights weights,
     std::string wrong = write_weights_beside(folder.path(), sources);
     if (!wrong.empty()) return uncompiled(std::move(wrong));
   }
+  toolchain::Compiler compiler;
+  if (std::string wrong = toolchain::find_compiler(options.target.cpu.isa, compiler); !wrong.empty())
+    return uncompiled(std::move(wrong));
   std::vector<toolchain::Source> texts;
-  for (const SourceFile& f : sources.files) texts.push_back({f.name, f.text, f.target});
+  for (const SourceFile& f : sources.files) {
+    texts.push_back({f.name, f.text, f.target});
+    if (f.name == kModelFile && weights == Weights::kEmbedded && sources.weights_bytes >= kLargeBytes)
+      texts.back().flags = toolchain::frugal_assembler(compiler);
+  }
   out.path = folder.path() + "/model.so";
   std::string wrong = toolchain::build_library(texts, options, folder.path(), out.path);
   if (!wrong.empty()) return uncompiled(std::move(wrong));

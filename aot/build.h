@@ -15,8 +15,6 @@
 
 namespace relay::aot {
 
-inline constexpr uint64_t kMostLibraryBytes = uint64_t{64} << 30;
-
 // Why weights of so many bytes cannot be a part of a library, as a sentence; empty if they can.
 // Code reaches everything in its library over distances of 31 bits.
 std::string too_large_to_embed(uint64_t weights_bytes);

@@ -96,11 +96,12 @@ class Emitter {
     }
     out.kernels_head = kernels_head();
     if (options_.join_files && kernels.size() == 1) {
-      out.files.push_back({"model.cc", kernels[0].text + model_source(out.description), kernels[0].target});
+      out.files.push_back(
+          {std::string(kModelFile), kernels[0].text + model_source(out.description), kernels[0].target});
       return out;
     }
     for (SourceFile& f : kernels) out.files.push_back(std::move(f));
-    out.files.push_back({"model.cc", model_source(out.description)});
+    out.files.push_back({std::string(kModelFile), model_source(out.description)});
     return out;
   }
 

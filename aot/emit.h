@@ -29,6 +29,8 @@ enum class Weights : uint8_t {
 
 // What sources expect the file of embedded weights to be called, beside them.
 inline constexpr std::string_view kWeightsSource = "weights.bin";
+// The file of sources that embeds it.
+inline constexpr std::string_view kModelFile = "model.cc";
 
 struct EmitOptions {
   std::string model_name = "model";  // of the header and of the weights file; letters, digits, `_`, `-`, `.`

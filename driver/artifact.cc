@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "aot/build.h"
@@ -92,16 +93,16 @@ Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary&
   TemporaryFolder folder;
   if (std::string wrong = folder.make(); !wrong.empty()) refuse("file-unwritable", wrong);
   const std::string library = folder.path() + "/model.so";
-  if (std::string bytes; !kept.empty() && read_file(kept, aot::kMostLibraryBytes, bytes).empty()) {
-    if (std::string wrong = write_file_atomically(library, bytes); !wrong.empty())
+  const auto copy = [&](const std::string& from, const std::string& to) {
+    const FileContents file{to, Contents::of_file(from)};
+    if (std::string wrong = write_files_atomically({&file, 1}); !wrong.empty())
       refuse("file-unwritable", wrong);
+  };
+  if (std::error_code none; !kept.empty() && std::filesystem::exists(kept, none)) {
+    copy(kept, library);
   } else {
     if (!build(library, diagnostics)) throw CannotPrepare(diagnostics);
-    if (!kept.empty()) {
-      std::string wrong = read_file(library, aot::kMostLibraryBytes, bytes);
-      if (wrong.empty()) wrong = write_file_atomically(kept, bytes);
-      if (!wrong.empty()) refuse("file-unwritable", wrong);
-    }
+    if (!kept.empty()) copy(library, kept);
   }
   const auto artifact = std::make_shared<Artifact>();
   if (std::string wrong = artifact->open(library, static_cast<unsigned>(threads)); !wrong.empty())

@@ -70,11 +70,13 @@ passes::Pipeline passes_of(const Options& options) {
   return passes::default_pipeline(options.opt_level, options.target, options.denormals);
 }
 
-// The passes that decide whether an engine takes a program: how weights lie in memory does not, and
-// copies of large ones take long.
+// The passes that decide whether an engine takes a program. How weights lie in memory does not, and
+// copies of large ones take long and much memory.
 passes::Pipeline deciding_passes(const Options& options) {
   passes::Pipeline out = passes_of(options);
-  std::erase_if(out, [](const passes::Step& step) { return step.pass == &passes::kPackWeights; });
+  std::erase_if(out, [](const passes::Step& step) {
+    return step.pass == &passes::kPackWeights || step.pass == &passes::kJoinProducts;
+  });
   return out;
 }
 
@@ -270,6 +272,13 @@ passes::RunnerOptions runner_options(const Options& options) {
 Result<Module> optimise(const Module& checked, std::string_view function, const passes::Pipeline& pipeline,
                         const Options& options, Diagnostics& diagnostics) {
   return passes::run_pipeline(with_entry(checked, function), pipeline, runner_options(options), diagnostics);
+}
+
+Result<Module> optimise(Module&& checked, std::string_view function, const passes::Pipeline& pipeline,
+                        const Options& options, Diagnostics& diagnostics) {
+  Module entry = with_entry(checked, function);
+  checked = Module();
+  return passes::run_pipeline(std::move(entry), pipeline, runner_options(options), diagnostics);
 }
 
 Result<Module> optimise(const Module& checked, std::string_view function, const Options& options,

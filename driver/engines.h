@@ -105,6 +105,9 @@ passes::RunnerOptions runner_options(const Options& options);
 // The same module after these passes, for the options' target and level.
 Result<Module> optimise(const Module& checked, std::string_view function, const passes::Pipeline& pipeline,
                         const Options& options, Diagnostics& diagnostics);
+// The same of a module that nobody else has (passes/runner.h).
+Result<Module> optimise(Module&& checked, std::string_view function, const passes::Pipeline& pipeline,
+                        const Options& options, Diagnostics& diagnostics);
 // The same after those of the level.
 Result<Module> optimise(const Module& checked, std::string_view function, const Options& options,
                         Diagnostics& diagnostics);

@@ -50,7 +50,7 @@ Result<TargetProgram> program_on_vta(const VtaProgram& parted, const passes::Pip
 
 }  // namespace
 
-Result<TargetProgram> program_for_target(const Module& checked, std::string_view function,
+Result<TargetProgram> program_for_target(Module checked, std::string_view function,
                                          const passes::Pipeline& pipeline, const Options& options,
                                          Diagnostics& diagnostics) {
   if (options.target.vta) {
@@ -58,7 +58,7 @@ Result<TargetProgram> program_for_target(const Module& checked, std::string_view
     return parted ? program_on_vta(*parted, pipeline, options, diagnostics)
                   : Result<TargetProgram>(kReported);
   }
-  const Result<Module> lowered = optimise(checked, function, pipeline, options, diagnostics);
+  const Result<Module> lowered = optimise(std::move(checked), function, pipeline, options, diagnostics);
   Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", diagnostics) : Result<aot::Program>(kReported);
   if (!program) return kReported;

@@ -27,7 +27,8 @@ struct TargetProgram {
 
 // The function for the processor, and the VTA, of the options' target. These passes make kernels of
 // what runs on the processor. Reports what they report, and why there is no code ahead of time.
-Result<TargetProgram> program_for_target(const Module& checked, std::string_view function,
+// A module that nobody else has is freed on the way.
+Result<TargetProgram> program_for_target(Module checked, std::string_view function,
                                          const passes::Pipeline& pipeline, const Options& options,
                                          Diagnostics& diagnostics);
 

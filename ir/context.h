@@ -61,6 +61,7 @@ class Context {
 
   // Tensors of constants live as long as the context.
   const Tensor* keep(Tensor tensor);
+  const std::deque<Tensor>& tensors() const { return tensors_; }
 
   // A copy of a node description with a fresh id. For Builder and rewrites; use those.
   template <class T>

@@ -18,7 +18,8 @@ struct StepReport {
   bool changed() const { return !after.same(before); }
 };
 
-// Each function may be left out. An error that one reports to `d` ends the pipeline.
+// Each function may be left out. An error that one reports to `d` ends the pipeline. What a module
+// points at may be gone after the next step, unless the observer keeps a copy of the module.
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -1,14 +1,18 @@
 #include "passes/runner.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
 #include <set>
+#include <unordered_map>
 
 #include "base/cat.h"
 #include "base/nearest.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
+#include "ir/traverse.h"
 #include "kernel/validate.h"
 #include "passes/reference.h"
 #include "runtime/compare.h"
@@ -51,15 +55,34 @@ bool agree(const Value& now, const Answer& answer, std::string& why) {
   return true;
 }
 
+constexpr size_t kLargeBytes = size_t{16} << 20;
+
+// The memory of constants in the module's context that the module does not mention.
+size_t unused_bytes(const Module& m) {
+  std::unordered_map<const void*, size_t> all;  // by where the elements are
+  size_t bytes = 0;
+  for (const Tensor& t : m.context().tensors()) bytes += (all[t.data()] = t.bytes());
+  if (bytes < kLargeBytes) return 0;
+  std::vector<Expr> roots;
+  for (const auto& [name, fn] : m.functions()) roots.push_back(fn);
+  for (Expr e : post_order(roots)) {
+    if (const auto* c = e->as<Constant>()) all.erase(c->value->data());
+  }
+  size_t unused = 0;
+  for (const auto& [data, size] : all) unused += size;
+  return unused;
+}
+
 class Runner {
  public:
   Runner(const RunnerOptions& options, Diagnostics& diagnostics)
       : options_(options), diagnostics_(diagnostics) {}
 
-  Result<Module> run(const Module& start, const Pipeline& steps) {
-    Result<Module> checked = typecheck::check(start, diagnostics_);
+  Result<Module> run(Module now, const Pipeline& steps) {
+    Result<Module> checked = typecheck::check(now, diagnostics_);
     if (!checked) return kReported;
-    Module now = *checked;
+    now = std::move(*checked);
+    checked = kReported;
     std::optional<Answer> answer;
     if (options_.verify == Verify::kSemantics) answer = first_answer(now);
     if (!tell([&](Observer& o) { o.begins(steps, now, diagnostics_); })) return kReported;
@@ -74,7 +97,9 @@ class Runner {
       }
       const StepReport report{steps, i + 1, now, *next, times.pass, times.check};
       if (!tell([&](Observer& o) { o.ran(report, diagnostics_); })) return kReported;
-      now = *next;
+      now = std::move(*next);
+      next.reset();
+      free_constants(now);
     }
     for (Observer* o : options_.observers) o->ended();
     return now;
@@ -90,6 +115,17 @@ class Runner {
     const size_t errors = diagnostics_.errors();
     for (Observer* o : options_.observers) what(*o);
     return diagnostics_.errors() == errors;
+  }
+
+  // Frees the constants that the last pass replaced, if they are large and only `m` is in their
+  // context.
+  void free_constants(Module& m) {
+    if (m.shared_context().use_count() > 1 || unused_bytes(m) < kLargeBytes) return;
+    m = compact(m);
+    valid_.clear();
+#ifdef __GLIBC__
+    malloc_trim(0);  // else blocks between others stay with the process, too small for new weights
+#endif
   }
 
   std::optional<Module> run_one(const Module& m, const Step& step, Times& times) {
@@ -206,7 +242,12 @@ std::string no_such_pass(std::string_view name, std::vector<std::string> others)
 
 Result<Module> run_pipeline(const Module& m, const Pipeline& pipeline, const RunnerOptions& options,
                             Diagnostics& diagnostics) {
-  return Runner(options, diagnostics).run(m, pipeline);
+  return run_pipeline(Module(m), pipeline, options, diagnostics);
+}
+
+Result<Module> run_pipeline(Module&& m, const Pipeline& pipeline, const RunnerOptions& options,
+                            Diagnostics& diagnostics) {
+  return Runner(options, diagnostics).run(std::move(m), pipeline);
 }
 
 Result<Module> run_pipeline(const Module& m, std::string_view pipeline, const RunnerOptions& options,

@@ -34,6 +34,10 @@ struct RunnerOptions {
 // those of observers.
 Result<Module> run_pipeline(const Module& m, const Pipeline& pipeline, const RunnerOptions& options,
                             Diagnostics& diagnostics);
+// The same for a module that nobody else has. Constants that passes replaced are freed between the
+// passes if they are large: the module moves to a new context then (`compact`).
+Result<Module> run_pipeline(Module&& m, const Pipeline& pipeline, const RunnerOptions& options,
+                            Diagnostics& diagnostics);
 // The same for its text.
 Result<Module> run_pipeline(const Module& m, std::string_view pipeline, const RunnerOptions& options,
                             Diagnostics& diagnostics);

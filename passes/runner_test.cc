@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/file.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "ir/text/parser.h"
+#include "op/apply.h"
 #include "op/operators.h"
+#include "op/ops.h"
 #include "passes/dumps.h"
 #include "passes/plan_memory.h"
 
@@ -109,6 +112,52 @@ TEST(Runner, SoundPassesPassEveryVerification) {
     EXPECT_TRUE(ran.ok) << ran.messages;
     EXPECT_EQ(ran.messages, "");
   }
+}
+
+// A program whose constant of 32 MiB sets `freed` when its bytes go.
+Module with_large_constant(bool& freed) {
+  constexpr int64_t kCount = int64_t{8} << 20;
+  const auto bytes = std::make_shared<std::vector<float>>(static_cast<size_t>(kCount), 1.0f);
+  const std::shared_ptr<const void> owner(bytes->data(), [bytes, &freed](const void*) { freed = true; });
+  Module m;
+  Builder b(m.context());
+  const Var* x = b.var("x", m.context().tensor_type(Shape{1}, kFloat32));
+  const Expr large = b.constant(Tensor(kFloat32, {kCount}, bytes->data(), owner));
+  m.set_function("main", b.fn({&x, 1}, op::call(b, op::kAdd, {x, large})));
+  return m;
+}
+
+// Sees after each pass whether the bytes are there.
+class Freed : public Observer {
+ public:
+  explicit Freed(const bool& freed) : freed_(freed) {}
+  void ran(const StepReport&, Diagnostics&) override { seen.push_back(freed_); }
+  std::vector<bool> seen;
+
+ private:
+  const bool& freed_;
+};
+
+TEST(Runner, LargeConstantsThatAPassReplacedAreFreedBeforeTheNextPass) {
+  bool freed = false;
+  Freed observer(freed);
+  Diagnostics diagnostics;
+  const Pipeline steps{step(kDoubled), step(kUnchanged)};
+  const auto done = run_pipeline(with_large_constant(freed), steps, {.observers = {&observer}}, diagnostics);
+  ASSERT_TRUE(done) << diagnostics.render({});
+  EXPECT_EQ(observer.seen, (std::vector<bool>{false, true}));
+  EXPECT_EQ(well_formed(*done), std::vector<std::string>());
+}
+
+TEST(Runner, ConstantsOfAModuleThatSomebodyKeepsStay) {
+  bool freed = false;
+  Freed observer(freed);
+  Diagnostics diagnostics;
+  const Pipeline steps{step(kDoubled), step(kUnchanged)};
+  const Module kept = with_large_constant(freed);
+  EXPECT_TRUE(run_pipeline(kept, steps, {.observers = {&observer}}, diagnostics));
+  EXPECT_EQ(observer.seen, (std::vector<bool>{false, false}));
+  EXPECT_FALSE(freed);
 }
 
 TEST(Runner, APassThatBreaksTypesIsNamedWithoutBeingAsked) {

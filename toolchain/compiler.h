@@ -22,6 +22,10 @@ struct Compiler {
 // $RELAY_CXX_X86_64 if set, else aarch64-linux-gnu-g++ or x86_64-linux-gnu-g++.
 [[nodiscard]] std::string find_compiler(target::Isa isa, Compiler& out);
 
+// Flags that make it take the system's assembler in the place of one that keeps the bytes of
+// `.incbin` in memory twice, if there is another.
+std::vector<std::string> frugal_assembler(const Compiler& compiler);
+
 struct CompileOptions {
   target::Target target = target::baseline(target::kHere);
   int opt_level = 2;  // of kernels; at 0 and 1 multiplication and addition are not contracted

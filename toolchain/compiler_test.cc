@@ -106,6 +106,18 @@ TEST(Toolchain, ThereIsACompilerForEachInstructionSetOrARemedy) {
       << wrong;
 }
 
+TEST(Toolchain, OnlyACompilerWithAnAssemblerOfItsOwnTakesAnother) {
+  EXPECT_TRUE(frugal_assembler({.command = {"g++"}, .version = "g++ (Debian 12.2.0-14) 12.2.0"}).empty());
+  Compiler own;
+  ASSERT_EQ(find_compiler(own), "");
+  const std::string source = "extern \"C\" int one() { return 1; }";
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  EXPECT_EQ(build_library({{"a.cc", source, {}, frugal_assembler(own)}}, {}, folder.path(),
+                          folder.path() + "/a.so"),
+            "");
+}
+
 TEST(Toolchain, WhatIsNotDefinedIsReportedByTheLinker) {
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");

@@ -26,7 +26,8 @@ std::vector<std::pair<std::string_view, std::string>> verdicts(const driver::Mod
   std::vector<std::pair<std::string_view, std::string>> out;
   for (const driver::Engine& e : driver::engines()) {
     progress.step(e.name);
-    std::string why = e.skips(model.module, model.function, {});
+    // What an engine makes of the module lies in its context, and so goes with a copy.
+    std::string why = e.skips(compact(model.module), model.function, {});
     if (why.empty() || !e.for_device) out.emplace_back(e.name, std::move(why));
   }
   return out;

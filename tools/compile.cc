@@ -150,17 +150,18 @@ Result<Module> lower(const Options& o, const driver::Model& model, const target:
 }
 
 // The program as it runs on one target.
-std::optional<driver::TargetProgram> program_for(const Options& o, const driver::Model& model,
-                                                 const target::Target& target, Session& s) {
+std::optional<driver::TargetProgram> program_for(const Options& o, Module module, const std::string& function,
+                                                 const target::Target& target, const SourceMap& sources,
+                                                 Session& s) {
   Diagnostics diagnostics;
   PassOutput output({}, o.time, s);
   const Result<passes::Pipeline> pipeline = pipeline_of(o, target::host_of(target), diagnostics);
   Result<driver::TargetProgram> program =
-      pipeline ? driver::program_for_target(model.module, model.function, *pipeline,
+      pipeline ? driver::program_for_target(std::move(module), function, *pipeline,
                                             driver_options(o, target, output), diagnostics)
                : Result<driver::TargetProgram>(kReported);
   if (!program) {
-    s.fail(diagnostics, model.module.context().sources());
+    s.fail(diagnostics, sources);
     return std::nullopt;
   }
   if (program->vta && program->vta->layers.empty())
@@ -280,12 +281,16 @@ void run_for_graph(const Options& o, const driver::Model& model, const target::T
              driver_options(o, target, output), o.output, s);
 }
 
-// The program for each of the processors. Reports why there is none, and gives none then.
-std::vector<driver::TargetProgram> programs_for(const Options& o, const driver::Model& model,
-                                                const std::vector<target::Target>& targets, Session& s) {
+// The program for each of the processors. Reports why there is none, and gives none then. Takes the
+// model's module away: the weights that the last program replaces are in memory once.
+std::vector<driver::TargetProgram> programs_for(const Options& o, driver::Model& model,
+                                                const std::vector<target::Target>& targets,
+                                                const SourceMap& sources, Session& s) {
   std::vector<driver::TargetProgram> programs;
   for (const target::Target& target : targets) {
-    std::optional<driver::TargetProgram> one = program_for(o, model, target, s);
+    Module module = &target == &targets.back() ? std::exchange(model.module, {}) : model.module;
+    std::optional<driver::TargetProgram> one =
+        program_for(o, std::move(module), model.function, target, sources, s);
     if (!one) return {};
     programs.push_back(std::move(*one));
   }
@@ -297,7 +302,7 @@ std::vector<driver::TargetProgram> programs_for(const Options& o, const driver::
   }
   Diagnostics diagnostics;
   if (links(o) && o.link.empty() && driver::report_unresolved(programs[0].program, "", diagnostics)) {
-    s.fail(diagnostics, model.module.context().sources());
+    s.fail(diagnostics, sources);
     return {};
   }
   return programs;
@@ -324,7 +329,7 @@ aot::EmitOptions emit_options(const Options& o, const Product& product, const st
 
 // Compiles the sources and writes the product. Returns the paths, and none if it failed, which it
 // reports.
-std::vector<std::string> compile_and_write(const Product& product, const driver::Model& model,
+std::vector<std::string> compile_and_write(const Product& product, const SourceMap& texts,
                                            const aot::Program& program, const aot::Sources& sources,
                                            aot::Weights weights, const toolchain::CompileOptions& compile,
                                            Session& s) {
@@ -337,7 +342,7 @@ std::vector<std::string> compile_and_write(const Product& product, const driver:
   Diagnostics linking;
   const bool missed =
       !made && driver::report_unresolved(program, diagnostics.all().front().message(), linking);
-  s.fail(missed ? linking : diagnostics, model.module.context().sources());
+  s.fail(missed ? linking : diagnostics, texts);
   return {};
 }
 
@@ -371,7 +376,8 @@ void run(const Options& o, Session& s) {
   progress->step("optimising");
   if (o.emit == "graph") progress.reset();
   if (o.emit == "graph") return run_for_graph(o, *model, targets[0], s);
-  const std::vector<driver::TargetProgram> programs = programs_for(o, *model, targets, s);
+  const SourceMap texts = model->module.context().sources();
+  const std::vector<driver::TargetProgram> programs = programs_for(o, *model, targets, texts, s);
   if (programs.empty()) return;
   stages.next("print C++");
   std::vector<aot::Variant> variants;
@@ -395,7 +401,7 @@ void run(const Options& o, Session& s) {
   compile.target = target::baseline(targets[0].cpu.isa);
   if (product.package) compile.link_flags.push_back("-Wl,-soname," + product.package->soname());
   const std::vector<std::string> written =
-      compile_and_write(product, *model, first, sources, emit.weights, compile, s);
+      compile_and_write(product, texts, first, sources, emit.weights, compile, s);
   progress.reset();
   if (written.empty()) return;
   report(o, first, sources, written, stages, s);

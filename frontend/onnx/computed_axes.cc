@@ -101,6 +101,29 @@ Expr squeeze_computed(Node& n, Expr e) {
   return n.call(kDynSqueeze, {e, axes});
 }
 
+Expr squeeze_ones(Node& n, Expr e) {
+  const std::vector<Dim> dims = dims_of(e);
+  std::vector<int64_t> axes, open;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == Dim(1)) axes.push_back(static_cast<int64_t>(i));
+    if (prove_equal(dims[i], Dim(1)) == kernel::Proof::kUnknown) open.push_back(static_cast<int64_t>(i));
+  }
+  Expr out = axes.empty() ? e : n.squeeze(e, axes);
+  if (open.empty()) return out;
+  n.importer()
+      .diagnostics()
+      .warning(n.importer().span_of(n.proto()), "unsupported-operator-form",
+               cat("`Squeeze` without axes: a run traps if dimension ", join(open, " or "), " of ",
+                   show(e->type, 80), " is 1"))
+      .note("fix the dynamic axes with --input-shapes, or give the node its axes");
+  // Whether an extent is 1, looked up in a table that has a place for "no" alone.
+  const Expr extents =
+      n.call(kTake, {n.call(kShapeOf, {e}, {{"dtype", kInt64}}), n.ints(open)}, {{"axis", int64_t{0}}});
+  const Expr is_one = n.cast(n.call(kEqual, {extents, whole(n, 1)}), kInt64);
+  const Expr checked = looked_up(n, n.ints({0}), is_one);
+  return n.builder().let(n.builder().var("not_one", checked->type), checked, out);
+}
+
 // The new shape is 1 at the axes; the old extents fill the other places in their order.
 Expr unsqueeze_computed(Node& n) {
   const Expr x = n.input(0);

@@ -38,5 +38,8 @@ Expr along_marked_axes(Node& n, Expr e, Expr marks, const AlongMarked& along);
 // The results of Squeeze and Unsqueeze, whose input 1 is computed.
 Expr squeeze_computed(Node& n, Expr e);
 Expr unsqueeze_computed(Node& n);
+// Squeeze without axes. An open extent is taken not to be 1: there is a warning, and a run traps if
+// it is.
+Expr squeeze_ones(Node& n, Expr e);
 
 }  // namespace relay::frontend

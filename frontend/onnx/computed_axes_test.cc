@@ -47,6 +47,23 @@ TEST(ComputedAxes, OfSqueezeAndUnsqueeze) {
   EXPECT_EQ(type_of(along("Unsqueeze", {2, "n"}, {2})), "Tensor[(?, ?, ?, ?), float32]");
 }
 
+TEST(ComputedAxes, WithoutAxesAnOpenExtentIsTakenNotToBeOne) {
+  const auto squeezed = [](const std::vector<TestDim>& x) {
+    TestModel m(18);
+    m.input("x", x).node("Squeeze", {"x"}, {"y"}).output("y");
+    return import_model(m);
+  };
+  const Imported open = squeezed({"n", 1, 3});
+  EXPECT_EQ(open.type, "Tensor[(n, 3), float32]") << open.messages;
+  EXPECT_NE(open.messages.find("a run traps if dimension 0 of Tensor[(n, 1, 3), float32] is 1"),
+            std::string::npos)
+      << open.messages;
+  EXPECT_NE(open.messages.find("--input-shapes"), std::string::npos) << open.messages;
+  const Imported fixed = squeezed({2, 1, 3});
+  EXPECT_EQ(fixed.type, "Tensor[(2, 3), float32]");
+  EXPECT_EQ(fixed.messages, "");
+}
+
 TEST(ComputedAxes, ThatCannotBeAreRefused) {
   const auto refused = [](TestModel m, ImportFailure how, const std::string& why) {
     expect_refused(m.output("y"), how, why);

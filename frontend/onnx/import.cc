@@ -43,13 +43,15 @@ class ModelReader {
       : name_(name), folder_(folder), empty_(empty), options_(options), diagnostics_(diagnostics) {}
 
   // Is it worth parsing? Reports why not.
-  bool scan(std::string_view bytes) {
-    if (bytes.empty()) return refuse("onnx-empty", "it is empty", "a download or an export was cut short");
+  bool scan(WireBytes bytes) {
+    if (bytes.size() == 0)
+      return refuse("onnx-empty", "it is empty", "a download or an export was cut short");
     if (bytes.starts_with("version https://git-lfs")) {
       return refuse("onnx-git-lfs", "it is a pointer of Git LFS and not the model",
                     "`git lfs pull` fetches it");
     }
     const WireFacts facts = scan_model(bytes);
+    if (bytes.failed()) return false;
     if (!facts.wrong.empty()) return refuse("onnx-malformed", facts.wrong);
     if (facts.nodes > options_.nodes) {
       const Refusal refusal = too_many(cat("it has ", facts.nodes, " nodes, more"), options_.nodes);
@@ -94,18 +96,17 @@ Result<Module> import_onnx(const std::string& path, const Module& empty, const I
   if (!file) return kReported;
   const std::string folder = std::filesystem::path(path).parent_path().string();
   ModelReader reader(path, &folder, empty, options, diagnostics);
-  {
-    // Only the heads of its parts are looked at, so most of the file is not read here.
-    const Result<data::InputFile::Mapping> mapped = file->map(diagnostics);
-    if (!mapped || !reader.scan(mapped->bytes)) return kReported;
-  }
+  const auto read = [&](uint64_t offset, char* to, size_t length) {
+    return file->read_at(offset, to, length, diagnostics).ok();
+  };
+  if (!reader.scan(WireBytes(file->size(), read))) return kReported;
   return reader.import(*file);
 }
 
 Result<Module> import_onnx(std::string_view bytes, const std::string& name, const std::string* folder,
                            const Module& empty, const ImportOptions& options, Diagnostics& diagnostics) {
   ModelReader reader(name, folder, empty, options, diagnostics);
-  if (!reader.scan(bytes)) return kReported;
+  if (!reader.scan(WireBytes(bytes))) return kReported;
   return reader.import(bytes);
 }
 

@@ -280,6 +280,30 @@ TEST(Import, IsDeterministic) {
   EXPECT_TRUE(alpha_equal(a.module, b.module));
 }
 
+TEST(Import, ElementsOfWeightsOutliveTheModel) {
+  TestModel m;
+  m.input("x", {2048}).node("Add", {"x", "w"}, {"t"}).node("Mul", {"t", "v"}, {"y"}).output("y");
+  for (const auto& [name, value] : {std::pair("w", 3.0f), {"v", 5.0f}}) {
+    ::onnx::TensorProto& t = *m.graph->add_initializer();
+    t.set_name(name);
+    t.set_data_type(::onnx::TensorProto::FLOAT);
+    t.add_dims(2048);
+    const std::vector<float> elements(2048, value);
+    t.set_raw_data(elements.data(), elements.size() * sizeof(float));
+  }
+  std::vector<Tensor> weights;
+  {
+    const Imported model = import_model(m);
+    ASSERT_TRUE(model.ok);
+    for (Expr e : post_order(model.module.function("main"))) {
+      if (const auto* c = e->as<Constant>()) weights.push_back(*c->value);
+    }
+  }
+  ASSERT_EQ(weights.size(), 2u);
+  weights.erase(weights.begin());
+  EXPECT_EQ(weights[0].get(2047), 5);
+}
+
 TEST(Import, LongChainsOfNodes) {
   TestModel m;
   m.input("x", {4});

@@ -18,6 +18,15 @@ namespace {
 
 constexpr int64_t kOldestOpset = 1;
 
+// Owns the bytes of one tensor of a model. They go with it, and the rest of the model stays: a pass
+// that replaces some weights frees them. Nothing reads the tensor's bytes again.
+std::shared_ptr<const void> owner_of_bytes(std::shared_ptr<const ::onnx::ModelProto> model,
+                                           const ::onnx::TensorProto& proto) {
+  return {&proto, [model = std::move(model)](const ::onnx::TensorProto* p) {
+            delete const_cast<::onnx::TensorProto*>(p)->release_raw_data();
+          }};
+}
+
 }  // namespace
 
 Importer::Importer(std::shared_ptr<const ::onnx::ModelProto> model, const std::string& name,
@@ -173,8 +182,8 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
       if (!used) used = used_names(graph);
       if (!used->contains(proto.name())) continue;
     }
-    Result<Tensor> t =
-        data::tensor_of(proto, name_, folder_, Span::none(), diagnostics_, in_model ? owner_ : nullptr);
+    Result<Tensor> t = data::tensor_of(proto, name_, folder_, Span::none(), diagnostics_,
+                                       in_model ? owner_of_bytes(owner_, proto) : nullptr);
     ok = ok && t.ok();
     if (!t) continue;
     Operand value = constant(std::move(*t));

@@ -28,7 +28,7 @@ struct JoinedValue {
 
 class Importer {
  public:
-  // Large weights share the bytes of the model.
+  // Large weights take their bytes out of the model.
   Importer(std::shared_ptr<const ::onnx::ModelProto> model, const std::string& name,
            const std::string* folder, const Module& empty, const ImportOptions& options,
            Diagnostics& diagnostics);
@@ -250,7 +250,7 @@ class Importer {
   int64_t unrolled_steps_ = 0;
   int64_t evaluation_budget_ = int64_t{1} << 28;  // additions, or so
 
-  std::shared_ptr<const ::onnx::ModelProto> owner_;  // of model_, and of weights that share its bytes
+  std::shared_ptr<const ::onnx::ModelProto> owner_;  // of model_
 };
 
 // "a sequence", "a map": what is not a tensor, for messages.

@@ -87,17 +87,13 @@ std::optional<std::vector<Operand>> Importer::join_values(Fork& fork, const std:
   }
   const SpanScope span(builder_, span_of(*fork.node));
   const Type type = types.size() == 1 ? types[0] : context().tuple_type(types);
-  // Two extents that differ for certain have to be hidden: else the type checker refuses the `if`.
-  const auto widened = [&](Expr e, Type type) -> Expr {
-    if (e->type == type) return e;
-    const Var* const any = builder_.var("any", type);
-    return builder_.call(builder_.fn({&any, 1}, any), {e}, {}, type);
-  };
   const auto way = [&](const Path& path, uint32_t refused, Operand* JoinedValue::* side) {
     if (refused != 0) return trap(refused, type);
     std::vector<Expr> fields;
+    // Two extents that differ for certain have to be hidden: else the type checker
+    // refuses the `if`.
     for (size_t i = 0; i < values.size(); ++i)
-      fields.push_back(widened(carrier(*(values[i].*side)), types[i]));
+      fields.push_back(widened(builder_, carrier(*(values[i].*side)), types[i]));
     return path.bindings->enclose(builder_, fields.size() == 1 ? fields[0] : builder_.tuple(fields));
   };
   const Expr yes = way(fork.yes, yes_refused, &JoinedValue::yes);

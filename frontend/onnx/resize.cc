@@ -118,6 +118,12 @@ bool is_of_images(const Wanted& w) {
   const auto& axes = w.axes;
   if (axes.size() < 3 || axes.size() > 5 || w.form.antialias || w.scales()) return false;
   if (axes[0].to != axes[0].from || axes[1].to != axes[1].from) return false;
+  // These coordinates move a pixel even if the size is the same, and an axis that keeps its size
+  // stays as it is.
+  if (w.form.coordinates == "tf_half_pixel_for_nn" &&
+      std::any_of(axes.begin() + 2, axes.end(),
+                  [](const ResizedAxis& a) { return prove_equal(a.from, a.to) != kernel::Proof::kRefuted; }))
+    return false;
   return is_whole(axes[0]) == true && is_whole(axes[1]) == true &&
          std::all_of(axes.begin(), axes.end(), [](const ResizedAxis& a) { return is_whole(a).has_value(); });
 }
@@ -141,8 +147,7 @@ Results resized(Node& n, Wanted w) {
   require_words(n, form);
   const std::string method = method_of(n, form.mode);
   const size_t rank = w.axes.size();
-  if (w.keeps_extents() && !w.scales() && !w.crops() && form.coordinates != "tf_half_pixel_for_nn")
-    return {x};
+  if (w.keeps_extents() && !w.scales() && !w.crops()) return {x};
   if (!is_of_images(w)) return resized_by_axes(n, x, w);
   // Where sizes are the scaled extents, nothing is left for the symmetry.
   if (form.coordinates == "half_pixel_symmetric") form.coordinates = "half_pixel";

@@ -102,15 +102,7 @@ Results squeeze(Node& n) {
   if (computed_axes(n)) return {squeeze_computed(n, x)};
   const std::vector<Dim> dims = dims_of(x);
   std::optional<std::vector<int64_t>> axes = axes_of(n);
-  if (!axes) {
-    axes.emplace();
-    for (size_t i = 0; i < dims.size(); ++i) {
-      if (!dims[i].is_const())
-        n.unsupported("without axes, which dimensions are 1 must be known",
-                      "fix the dynamic axes with --input-shapes");
-      if (dims[i] == Dim(1)) axes->push_back(static_cast<int64_t>(i));
-    }
-  }
+  if (!axes) return {squeeze_ones(n, x)};
   for (int64_t& a : *axes) a = static_cast<int64_t>(n.axis(a, dims.size()));
   return {axes->empty() ? x : n.squeeze(x, *axes)};
 }

@@ -1,5 +1,6 @@
 #include "frontend/onnx/wire.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -32,29 +33,61 @@ constexpr Field kFields[] = {
     {Kind::kAttribute, 23, Kind::kOther}, {Kind::kTensor, 13, Kind::kOther},
 };
 
-std::optional<uint64_t> varint(std::string_view& in) {
+// A part of the bytes.
+struct Part {
+  uint64_t at, end;
+  bool empty() const { return at == end; }
+  uint64_t size() const { return end - at; }
+};
+
+std::optional<uint64_t> varint(WireBytes& bytes, Part& in) {
   uint64_t out = 0;
   for (unsigned shift = 0; shift < 64 && !in.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(in.front());
-    in.remove_prefix(1);
-    out |= static_cast<uint64_t>(byte & 127) << shift;
-    if (byte < 128) return out;
+    const std::optional<unsigned char> byte = bytes.at(in.at);
+    if (!byte) return std::nullopt;
+    ++in.at;
+    out |= static_cast<uint64_t>(*byte & 127) << shift;
+    if (*byte < 128) return out;
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-WireFacts scan_model(std::string_view bytes) {
+std::optional<unsigned char> WireBytes::at(uint64_t offset) {
+  constexpr uint64_t kWindow = 16384;
+  if (offset < first_ || offset - first_ >= window_.size()) {
+    if (!read_) return std::nullopt;
+    buffer_.resize(std::min(kWindow, size_ - offset));
+    window_ = {};
+    if (!read_(offset, buffer_.data(), buffer_.size())) {
+      failed_ = true;
+      return std::nullopt;
+    }
+    first_ = offset;
+    window_ = buffer_;
+  }
+  return static_cast<unsigned char>(window_[offset - first_]);
+}
+
+bool WireBytes::starts_with(std::string_view text) {
+  if (text.size() > size_) return false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (at(i) != static_cast<unsigned char>(text[i])) return false;
+  }
+  return true;
+}
+
+WireFacts scan_model(WireBytes& bytes) {
   constexpr size_t kMaxNesting = 100;
   WireFacts facts;
   struct Open {
     Kind kind;
-    std::string_view rest;
+    Part rest;
   };
-  std::vector<Open> open{{Kind::kModel, bytes}};
+  std::vector<Open> open{{Kind::kModel, {0, bytes.size()}}};
   const auto wrong = [&](std::string_view why) {
-    facts.wrong = cat(why, " (byte ", open.back().rest.data() - bytes.data(), ")");
+    facts.wrong = cat(why, " (byte ", open.back().rest.at, ")");
     return facts;
   };
   while (!open.empty()) {
@@ -63,25 +96,25 @@ WireFacts scan_model(std::string_view bytes) {
       open.pop_back();
       continue;
     }
-    const std::optional<uint64_t> tag = varint(top.rest);
+    const std::optional<uint64_t> tag = varint(bytes, top.rest);
     if (!tag || *tag >> 3 == 0 || *tag >> 32 != 0) return wrong("it is damaged, cut short, or no ONNX model");
     const auto number = static_cast<uint32_t>(*tag >> 3);
     switch (*tag & 7) {
       case 0:
-        if (!varint(top.rest)) return wrong("it is damaged or cut short");
+        if (!varint(bytes, top.rest)) return wrong("it is damaged or cut short");
         break;
       case 1:
       case 5: {
         const size_t width = (*tag & 7) == 1 ? 8 : 4;
         if (top.rest.size() < width) return wrong("it is cut short");
-        top.rest.remove_prefix(width);
+        top.rest.at += width;
         break;
       }
       case 2: {
-        const std::optional<uint64_t> length = varint(top.rest);
+        const std::optional<uint64_t> length = varint(bytes, top.rest);
         if (!length || *length > top.rest.size()) return wrong("it is cut short");
-        const std::string_view inside = top.rest.substr(0, *length);
-        top.rest.remove_prefix(*length);
+        const Part inside{top.rest.at, top.rest.at + *length};
+        top.rest.at = inside.end;
         ++facts.messages;
         for (const Field& f : kFields) {
           if (f.of != top.kind || f.number != number) continue;

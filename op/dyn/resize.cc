@@ -151,6 +151,8 @@ void evaluate_upsampling(const DynUpsamplingAttrs& a, Args in, Results out, Sums
     const double scale = in[1 + axis].get(0);
     if (!(scale > 0) || scale > kLargestScale) throw Trap(std::string(kBadScale));
     size[axis] = static_cast<int64_t>(std::nearbyint(static_cast<double>(dims[2 + axis]) * scale));
+    // Before the other scale is looked at, as a kernel does.
+    if (size[axis] <= 0) throw Trap(std::string(kNoPixels));
   }
   out[0] = sized(in[0].dtype(), resized(a.layout, in[0].shape(), size[0], size[1]));
   evaluate_as(kResize2d, resizing(a), in.first(1), out, sums);

@@ -125,6 +125,19 @@ TEST(ComputedAxes, OfSqueezeAndUnsqueeze) {
   EXPECT_EQ(result("Unsqueeze", floats({0, 2}, {}), axes({1})), "(0, 1, 2):");
 }
 
+// `other` is an input that nothing reads.
+TEST(ComputedAxes, OfSqueezeWithoutAxesAreThoseThatAreKnown) {
+  const auto squeezed = [](const Shape& shape, const Numbers& values) {
+    const Given x{{"n", 1, "k"}, tensor(kFloat32, shape, values)}, other = axes({0});
+    TestModel m = of_two(x, "other", other);
+    return result(m.node("Squeeze", {"x"}, {"y"}), x, other);
+  };
+  EXPECT_EQ(squeezed({2, 1, 3}, {1, 2, 3, 4, 5, 6}), "(2, 3): 1 2 3 4 5 6");
+  EXPECT_EQ(squeezed({0, 1, 3}, {}), "(0, 3):");
+  EXPECT_EQ(squeezed({1, 1, 2}, {1, 2}), "traps");
+  EXPECT_EQ(squeezed({2, 1, 1}, {1, 2}), "traps");
+}
+
 TEST(ComputedAxes, ThatAreWrongTrap) {
   const Given pair = floats({1, 1}, {1});
   for (const char* op : {"ReduceSum", "ReduceMean", "Squeeze", "Unsqueeze"}) {

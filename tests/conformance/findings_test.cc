@@ -131,6 +131,26 @@ TEST(Findings, EveryGateOfAnLstmIsClipped) {
   expect(got[1], kFloat32, {1, 1, 1}, {cell});
 }
 
+// As ONNX Runtime has it: (x + 1/2) / scale would move the pixels of an axis whose scale is 1.
+TEST(Findings, AnAxisThatKeepsItsSizeStaysAsItIsWithTfHalfPixel) {
+  const Value x(tensor(kFloat32, {1, 1, 2, 3}, {0, 1, 2, 3, 4, 5}));
+  const auto resized = [&](const std::vector<frontend::TestDim>& dims, const char* mode, int64_t width) {
+    TestModel m(11);
+    m.input("x", dims).floats("none", {0}).ints("size", {1, 1, 2, width});
+    m.node("Resize", {"x", "none", "none", "size"}, {"y"}).output("y");
+    m.attr("coordinate_transformation_mode", "tf_half_pixel_for_nn").attr("mode", mode);
+    if (std::string_view(mode) == "nearest") m.attr("nearest_mode", "ceil");
+    return run(m, {x});
+  };
+  for (const std::vector<frontend::TestDim>& dims :
+       {std::vector<frontend::TestDim>{1, 1, 2, 3}, {1, 1, "h", "w"}}) {
+    expect(resized(dims, "nearest", 6)[0], kFloat32, {1, 1, 2, 6}, {1, 1, 2, 2, 2, 2, 4, 4, 5, 5, 5, 5});
+    expect(resized(dims, "linear", 6)[0], kFloat32, {1, 1, 2, 6},
+           {0.25, 0.75, 1.25, 1.75, 2, 2, 3.25, 3.75, 4.25, 4.75, 5, 5});
+    expect(resized(dims, "nearest", 3)[0], kFloat32, {1, 1, 2, 3}, {0, 1, 2, 3, 4, 5});
+  }
+}
+
 TEST(Findings, HardmaxBeforeVersion13IsAboutRowsOfAMatrix) {
   TestModel model(11);
   model.input("x", {2, 2, 2}).node("Hardmax", {"x"}, {"y"}).attr("axis", 1).output("y");
