@@ -359,8 +359,11 @@ class Grouping {
   // Does the call keep a matrix of so many rows and columns, or one value for each of its rows?
   static bool keeps_rows(const Site& s, Dim rows, Dim columns) {
     const auto* y = s.call->type->as<TensorType>();
-    if (s.checked || !y || y->dtype != kFloat32 || y->rank() < 2 || y->dims[y->rank() - 2] != rows)
-      return false;
+    if (s.checked || !y || y->rank() < 2 || y->dims[y->rank() - 2] != rows) return false;
+    // A condition, such as `isnan` of a row that is masked as a whole, is computed
+    // where it is used.
+    const bool is_condition = y->dtype.is_bool() && s.fusion <= Fusion::kBroadcast;
+    if (y->dtype != kFloat32 && !is_condition) return false;
     const Dim length = y->dims[y->rank() - 1];
     if (const TensorType* own = rows_of(s)) return own->dims[own->rank() - 1] == columns;
     if (s.def && s.def->view) {

@@ -95,8 +95,9 @@ Planned plan_graph(const Module& m, std::string_view function, const passes::Pip
   return out;
 }
 
-Prepared prepare_graph(const Module& m, std::string_view function, const Options& options) {
-  Planned planned = plan_graph(m, function, passes_of(options), options);
+Prepared prepare_graph_after(const Module& m, std::string_view function, const passes::Pipeline& pipeline,
+                             const Options& options) {
+  Planned planned = plan_graph(m, function, pipeline, options);
   if (!planned.plan) return {{}, planned.skipped, planned.refusal};
   graph_runtime::ProgramOptions compile;
   compile.compile.target = options.target;
@@ -115,6 +116,10 @@ Prepared prepare_graph(const Module& m, std::string_view function, const Options
     return outcome_of([&] { return result_of(type, executor->run(tensors_of_args(args))); });
   };
   return out;
+}
+
+Prepared prepare_on_graph(const Module& m, std::string_view function, const Options& options) {
+  return prepare_graph_after(m, function, passes_of(options), options);
 }
 
 // --- aot-cpp -------------------------------------------------------------------------------------
@@ -166,7 +171,7 @@ constexpr std::array<Engine, 6> kEngines = {{
      /*for_device=*/false, /*on_machine=*/true},
     {"jit", "the interpreter with compiled operators: the whole language, in this process", true, prepare_jit,
      skips_nothing, /*for_device=*/false, /*on_machine=*/true},
-    {"graph", "the graph runtime: static dataflow, compiled kernels, in this process", true, prepare_graph,
+    {"graph", "the graph runtime: static dataflow, compiled kernels, in this process", true, prepare_on_graph,
      graph_skips},
     {"aot-cpp", "the ahead-of-time compiler: C++ to a library, through its C interface", true, prepare_aot,
      aot_skips},
@@ -284,6 +289,11 @@ Result<Module> optimise(Module&& checked, std::string_view function, const passe
 Result<Module> optimise(const Module& checked, std::string_view function, const Options& options,
                         Diagnostics& diagnostics) {
   return optimise(checked, function, passes_of(options), options, diagnostics);
+}
+
+Prepared prepare_graph(const Module& checked, std::string_view function, const passes::Pipeline& pipeline,
+                       const Options& options) {
+  return prepare_graph_after(checked, function, pipeline, options);
 }
 
 }  // namespace relay::driver

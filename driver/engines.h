@@ -112,4 +112,8 @@ Result<Module> optimise(Module&& checked, std::string_view function, const passe
 Result<Module> optimise(const Module& checked, std::string_view function, const Options& options,
                         Diagnostics& diagnostics);
 
+// Makes a program ready for the engine `graph` by other passes than those of its level.
+Prepared prepare_graph(const Module& checked, std::string_view function, const passes::Pipeline& pipeline,
+                       const Options& options);
+
 }  // namespace relay::driver

@@ -10,6 +10,9 @@
 // Where a block does not divide the channels, the last one is filled up. What is computed there is
 // never read: a convolution sums over the channels that exist, other operators keep channels apart,
 // and operators that could trap stay out.
+//
+// Before: weights are constants that stand where they are used. After: the same images; those
+// between operators that take blocks lie in blocks.
 #include <optional>
 #include <unordered_map>
 

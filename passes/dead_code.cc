@@ -3,6 +3,9 @@
 //
 // What traps, calls an unknown function, or touches a reference cell stays: evaluating
 // it can be noticed.
+//
+// Before: nothing is asked for. After: @main reaches each function, and each let that is left is
+// used or can be noticed.
 #include <set>
 #include <utility>
 

@@ -5,6 +5,9 @@
 // program cannot disagree with the reference interpreter. Calls that trap are left in place,
 // and so are those whose answer is large: keeping it must not be much more expensive than
 // keeping the question.
+//
+// Before: nothing is asked for. After: a call on constants that is left traps, or
+// has a large answer.
 #include <algorithm>
 
 #include "base/failure.h"

@@ -1,5 +1,8 @@
 // fuse: the calls of each kernel group (analysis/kernel_groups.h) are gathered into a function
 // marked `Primitive`, which becomes one kernel.
+//
+// Before: no operator is left that `expand-operators` writes out. After: an operator call outside
+// of primitive functions is a view, or one that no kernel takes.
 #include <algorithm>
 #include <optional>
 #include <span>

@@ -7,6 +7,9 @@
 //
 // A function fn(T...) -> R becomes fn(T...) -> (R, (T...)). What is differentiated is the sum of
 // all floats of the result; integers and booleans have the gradient zero. docs/gradients.md.
+//
+// Before: @main and what it calls have gradients; else the pass says what has none. After: @main
+// gives a tuple of its value and of the gradients.
 #include <algorithm>
 
 #include "base/cat.h"

@@ -9,6 +9,9 @@
 // If the module has an @main, a function that is mentioned once moves: its body takes the place of
 // the call, and the function is removed, as `dead-code` would have it. A copy for each step of a
 // chain of functions would make the pass quadratic. @main itself stays, whoever calls it.
+//
+// Before: nothing is asked for. After: a function that is still called recurs, is large and called
+// in several places, or has parameters of other types than its arguments.
 #include <algorithm>
 #include <map>
 #include <optional>

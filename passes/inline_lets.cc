@@ -4,6 +4,9 @@
 // The value is evaluated later than the let or not at all, so it has to be silent, and none of its
 // uses may be in a function inside (let_removal.h). Constants and other names are no evaluations,
 // and are put everywhere.
+//
+// Before: nothing is asked for. After: the value of a let that is left can be noticed, or is used
+// in a function inside.
 #include "analysis/effects.h"
 #include "op/registry.h"
 #include "passes/each_function.h"

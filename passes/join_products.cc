@@ -15,6 +15,9 @@
 // Nothing is computed that was not computed before: products join only if all of them are evaluated
 // whenever one is. No weight is kept twice: one that something else reads, too, or that would be
 // beside others elsewhere, stays.
+//
+// Before: weights are constants that stand where they are used. After: as many kernels as
+// before, or fewer.
 #include <algorithm>
 #include <deque>
 #include <iterator>

@@ -8,6 +8,9 @@
 // A call that mentions shape variables gets a function with shape variables of its own, which calls
 // bind again. Recursion that goes on with other types each time has no end of functions: a limit
 // ends it. Generic functions that a let binds become several lets (monomorphise_lets.h).
+//
+// Before: nothing is asked for. After: no generic function is left that computes with values of its
+// type parameters and is called.
 #include <algorithm>
 #include <deque>
 #include <map>

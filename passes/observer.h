@@ -1,6 +1,9 @@
 // Who is told what a pipeline does: progress, times, dumps, where kernels come from.
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "base/diagnostics.h"
 #include "ir/module.h"
 #include "passes/pipeline.h"
@@ -13,6 +16,7 @@ struct StepReport {
   size_t done;  // steps[done - 1] has run
   const Module &before, &after;
   double pass_ms, check_ms;
+  const std::map<std::string, size_t>& rules;  // how often each rule that applied did
 
   const Step& step() const { return steps[done - 1]; }
   bool changed() const { return !after.same(before); }

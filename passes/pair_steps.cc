@@ -20,6 +20,9 @@
 // Sums are taken in another order than before, as an algorithm for convolutions does it. Parts of a
 // sum of float16 or bfloat16 stay in float32 until they are added up. The weight is cut into parts,
 // and none is kept twice.
+//
+// Before: recurrences are unrolled, and their products joined. After: the same states; weights that
+// are read twice in turn are read once.
 #include <algorithm>
 #include <map>
 #include <unordered_map>

@@ -33,6 +33,9 @@ struct Parameter {
 // or of a kernel of the program. Equal functions share a kernel, which then comes several times.
 using OnKernel = std::function<void(Symbol kernel, const Call& replaced)>;
 
+// A pass of rules (passes/rules) calls it for each rule that it has applied so often.
+using OnRule = std::function<void(const std::string& rule, size_t times)>;
+
 // What a pass may know besides the module.
 struct PassContext {
   Diagnostics& diagnostics;               // an error here stops the pipeline
@@ -40,6 +43,7 @@ struct PassContext {
   const target::Target& target;           // what the code is for
   kernel::schedule::Settings schedule;    // of the kernels that `lower` makes
   OnKernel on_kernel = {};                // null: nobody asks
+  OnRule on_rule = {};                    // the same
   int64_t value(std::string_view name) const { return values.at(std::string(name)); }
 };
 

@@ -26,6 +26,7 @@ struct Row {
 // In order. The second round is for functions that are called in what the first one does not take
 // alone: more may be inlined then.
 constexpr Row kRows[] = {
+    {&kPartialEvaluation, 3},
     {&kInline, 1},
     {&kMonomorphise, 0},
     {&kBindKnownExtents, 0},
@@ -37,6 +38,10 @@ constexpr Row kRows[] = {
     {&kInline, 1},
     {&kBindKnownExtents, 1},
     {&kInlineLets, 1},
+    {&kEinsumToProducts, 1},
+    {&kSimplify, 1},
+    {&kSimplifyFloats, 3},
+    {&kExpandOperators, 3},  // what was recognised may have no lowering of its own
     {&kFoldConstants, 1},
     {&kFlushDenormals, 1},
     {&kBlockChannels, 2, For::kProcessors},

@@ -19,6 +19,9 @@
 // A convolution whose result is multiplied by a constant for each channel takes the factors into
 // its weight, as normalisation leaves them (simplify-inference, fold-constants). What a let names
 // is a float: inline-lets before this pass removes such lets.
+//
+// Before: lets are inlined and constants folded. After: the products that the list above does not
+// leave out are products of integers.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>

@@ -95,7 +95,7 @@ class Runner {
         for (Observer* o : options_.observers) o->failed(rest, now, diagnostics_);
         return kReported;
       }
-      const StepReport report{steps, i + 1, now, *next, times.pass, times.check};
+      const StepReport report{steps, i + 1, now, *next, times.pass, times.check, rules_};
       if (!tell([&](Observer& o) { o.ran(report, diagnostics_); })) return kReported;
       now = std::move(*next);
       next.reset();
@@ -130,9 +130,10 @@ class Runner {
 
   std::optional<Module> run_one(const Module& m, const Step& step, Times& times) {
     const size_t errors = diagnostics_.errors();
+    rules_.clear();
     const auto begin = std::chrono::steady_clock::now();
-    Module next =
-        step.pass->run(m, {diagnostics_, step.values, options_.target, options_.schedule, on_kernel_});
+    Module next = step.pass->run(
+        m, {diagnostics_, step.values, options_.target, options_.schedule, on_kernel_, on_rule_});
     const auto middle = std::chrono::steady_clock::now();
     if (diagnostics_.errors() > errors) return std::nullopt;
     // What did not change was checked.
@@ -208,6 +209,8 @@ class Runner {
   const RunnerOptions& options_;
   Diagnostics& diagnostics_;
   std::set<const kernel::Kernel*> valid_;  // that were looked at
+  std::map<std::string, size_t> rules_;    // that the step applied, and how often
+  const OnRule on_rule_ = [this](const std::string& rule, size_t times) { rules_[rule] += times; };
   const OnKernel on_kernel_ = [this](Symbol kernel, const Call& replaced) {
     for (Observer* o : options_.observers) o->lowered(kernel, replaced);
   };

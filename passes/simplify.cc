@@ -21,8 +21,9 @@ namespace {
 Module run(const Module& m, const PassContext& pass, bool bounded) {
   static const std::vector<rules::Rule> all = rules::all_rules();
   const int64_t budget = pass.value("budget");
-  return with_inserted_lets(m, [&](const Module& now, analysis::TrapOrder traps) {
-    rules::Report report;
+  rules::Report report;
+  Module out = with_inserted_lets(m, [&](const Module& now, analysis::TrapOrder traps) {
+    report = {};
     const rules::Options options{.bounded = bounded, .budget = static_cast<size_t>(budget), .traps = traps};
     Module simpler = rules::simplify(now, all, options, report);
     if (report.out_of_budget) {
@@ -31,6 +32,10 @@ Module run(const Module& m, const PassContext& pass, bool bounded) {
     }
     return simpler;
   });
+  if (pass.on_rule) {
+    for (const auto& [rule, times] : report.applied) pass.on_rule(rule, times);
+  }
+  return out;
 }
 
 constexpr Parameter kBudget = {"budget", int64_t{1} << 24, "how many times a rule may apply", 1 << 10};

@@ -3,6 +3,8 @@
 // The program that results is what the original means without the roundings of float32:
 // the reference that whole networks are measured against (docs/semantics.md, "How far an
 // engine may be away").
+//
+// Before: nothing is asked for. After: no type has a float32.
 #include "passes/map_types.h"
 #include "passes/pass.h"
 

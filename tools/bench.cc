@@ -9,12 +9,16 @@
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/cat.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/parallel.h"
 #include "driver/engines.h"
+#include "passes/observer.h"
+#include "passes/plan_memory.h"
+#include "tools/ablation.h"
 #include "tools/artifact_model.h"
 #include "tools/model.h"
 #include "tools/opt_levels.h"
@@ -35,7 +39,7 @@ struct Options {
   TargetOptions target{.engine = "aot-cpp"};
   int runs = 20, warm_up = 3;
   std::vector<double> percentiles = {50, 90, 99};
-  bool profile = false, opt_levels = false;
+  bool profile = false, opt_levels = false, passes_ablation = false;
   std::string trace, compare;
   size_t top = 20;
 };
@@ -303,8 +307,92 @@ void compare_levels(const Options& o, Session& s) {
   }
 }
 
+// --- passes ---
+
+// Which passes change the program.
+class Changes : public passes::Observer {
+ public:
+  void ran(const passes::StepReport& r, Diagnostics&) override {
+    if (r.changed()) passes_.insert(std::string(r.step().pass->name));
+  }
+  bool has(std::string_view pass) const { return passes_.contains(std::string(pass)); }
+
+ private:
+  std::set<std::string> passes_;
+};
+
+void compare_passes(const Options& o, Session& s) {
+  const Result<Case> c = read_case(o, s);
+  if (!c) return;
+  Changes changes;
+  driver::Options options{.opt_level = o.target.opt_level,
+                          .threads = o.target.threads,
+                          .target = target::target_of(o.target.target),
+                          .denormals = denormals_of(o.target.denormals),
+                          .observers = {&changes}};
+  const auto level = [&](int n) { return passes::default_pipeline(n, options.target, options.denormals); };
+  const passes::Pipeline steps = level(o.target.opt_level);
+  Contributions found;
+  std::vector<Timed*> timed;
+  std::vector<driver::Prepared> prepared;
+  const auto prepare = [&](const passes::Pipeline& p, Timed& t) {
+    driver::Prepared made = driver::prepare_graph(c->model.module, c->model.function, p, options);
+    if (!made.run) {
+      t.refused = made.skipped;
+      return;
+    }
+    for (const passes::PlanStep& step : made.executor->plan().steps) t.kernels += step.kernel != nullptr;
+    prepared.push_back(std::move(made));
+    timed.push_back(&t);
+  };
+  std::vector<Level> times;
+  {
+    Progress progress(s, "bench");
+    progress.step("compiling with all passes");
+    prepare(steps, found.all);
+    if (found.all.refused.empty()) prepare(level(0), found.least);
+    for (const Timed* t : {&found.all, &found.least}) {
+      if (t->refused.empty()) continue;
+      s.fail(kUnsupported, cat("engine `graph` cannot run this program: ", t->refused));
+      return;
+    }
+    options.observers = {};
+    const std::vector<Ablation> all =
+        ablations(steps, level(0), [&](std::string_view pass) { return changes.has(pass); });
+    found.without.resize(all.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+      progress.step(cat("compiling without ", all[i].pass));
+      found.without[i].name = all[i].pass;
+      prepare(all[i].steps, found.without[i]);
+    }
+    progress.step("all of them, in turns");
+    std::vector<std::function<bool()>> runs;
+    for (const driver::Prepared& p : prepared) runs.push_back([&] { return run_once(p, c->args, s); });
+    times = time_levels(runs, o.runs, o.warm_up, o.target.threads == 1);
+  }
+  if (times.empty()) return;
+  for (size_t i = 0; i < timed.size(); ++i) timed[i]->median = times[i].median;
+  if (s.json) {
+    nlohmann::ordered_json j = {
+        {"engine", "graph"}, {"opt_level", o.target.opt_level}, {"threads", o.target.threads}};
+    j.update(json(found));
+    s.print_json(j);
+  } else {
+    s.print(show(found));
+    s.print(fmt::format("medians of {} runs in turns, graph -O{}, {} threads\n", o.runs, o.target.opt_level,
+                        o.target.threads));
+  }
+}
+
 void run(const Options& o, Session& s) {
-  if (!o.compare.empty() && (o.opt_levels || o.profile)) {
+  const int forms = o.opt_levels + o.profile + o.passes_ablation;
+  if (o.passes_ablation && (forms > 1 || !o.compare.empty() || !o.trace.empty())) {
+    s.fail(kUsage, "--passes-ablation is a comparison of its own: leave the others out");
+  } else if (o.passes_ablation && o.target.engine != "graph") {
+    s.fail(kUsage, cat("--passes-ablation runs on the engine `graph`, not on `", o.target.engine, "`"));
+  } else if (o.passes_ablation) {
+    compare_passes(o, s);
+  } else if (!o.compare.empty() && (o.opt_levels || o.profile)) {
     s.fail(kUsage, "--compare is about whole runs: leave --opt-levels and --profile out");
   } else if (!o.compare.empty()) {
     compare_with_peer(o, s);
@@ -341,6 +429,8 @@ void add_bench(Command app, Session& session) {
   sub.option("--top", &o->top, "kernels that --profile lists").check(count(1, 100000)).shows_default();
   sub.option("--trace", &o->trace, "a file for every kernel of every run, as chrome://tracing reads it");
   sub.flag("--opt-levels", &o->opt_levels, "compare -O0 to -O3, in turns");
+  sub.flag("--passes-ablation", &o->passes_ablation,
+           "time the level without each of its passes, in turns: what each contributes; on the engine graph");
   sub.option("--compare", &o->compare,
              "time another runtime on the same inputs, where python3 (or RELAY_PYTHON) has it")
       .check(one_of("runtime", {"onnxruntime"}));
@@ -351,7 +441,7 @@ void add_bench(Command app, Session& session) {
       return;
     }
     const bool watches = o->profile || !o->trace.empty();
-    if (watches && !sub.given("--engine")) o->target.engine = "graph";
+    if ((watches || o->passes_ablation) && !sub.given("--engine")) o->target.engine = "graph";
     run(*o, session);
   });
 }

@@ -51,7 +51,7 @@ void PassReport::begins(const passes::Pipeline&, const Module& m, Diagnostics&) 
 void PassReport::ran(const passes::StepReport& r, Diagnostics&) {
   const bool changed = r.changed();
   const Size now = changed ? size_of(r.after) : lines_.empty() ? before_ : lines_.back().after;
-  lines_.push_back({passes::show(r.step()), r.pass_ms + r.check_ms, now, changed});
+  lines_.push_back({passes::show(r.step()), r.pass_ms + r.check_ms, now, changed, r.rules});
 }
 
 std::string PassReport::program_text() const {
@@ -84,8 +84,10 @@ std::string PassReport::passes_text() const {
                        s.kernels, note);
   };
   row("(the program)", "", before_, "");
-  for (const Line& l : lines_)
+  for (const Line& l : lines_) {
     row(l.pass, fmt::format("{:.2f} ms", l.ms), l.after, l.changed ? "" : "   unchanged");
+    for (const auto& [rule, times] : l.rules) out += fmt::format("    rule {:<50} {:>6}\n", rule, times);
+  }
   return out;
 }
 
@@ -105,6 +107,7 @@ nlohmann::ordered_json PassReport::json(const Work& work) const {
     passes.push_back({{"pass", l.pass},
                       {"ms", l.ms},
                       {"changed", l.changed},
+                      {"rules", l.rules},
                       {"expressions", l.after.expressions},
                       {"functions", l.after.functions},
                       {"kernels", l.after.kernels}});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ class PassReport : public passes::Observer {
     double ms;  // with the type check behind it
     Size after;
     bool changed;
+    std::map<std::string, size_t> rules;  // that it applied, and how often
   };
   // Of all kernels, each counted once.
   struct Work {

@@ -26,12 +26,6 @@
 namespace relay::op {
 namespace {
 
-struct EinsumAttrs {
-  std::string equation;
-  static constexpr auto kFields =
-      fields(field("equation", &EinsumAttrs::equation, "\"ij,jk->ik\", see above").required());
-};
-
 template <class Tensors>
 Equation equation_of(const EinsumAttrs& a, const Tensors& tensors) {
   std::vector<size_t> ranks;

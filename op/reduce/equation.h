@@ -5,7 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "op/define.h"
+
 namespace relay::op {
+
+struct EinsumAttrs {
+  std::string equation;
+  static constexpr auto kFields =
+      fields(field("equation", &EinsumAttrs::equation, "\"ij,jk->ik\", see above").required());
+};
 
 // "ij,jk->ik" has the terms {0, 1} and {1, 2}, the result {0, 2}, and three labels.
 struct Equation {

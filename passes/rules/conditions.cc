@@ -12,6 +12,7 @@
 #include "op/registry.h"
 #include "passes/rules/values.h"
 #include "passes/type_parts.h"
+#include "runtime/flushed.h"
 
 namespace relay::passes::rules {
 namespace {
@@ -56,6 +57,25 @@ size_t width(Expr e) {
   const DType* d = dtype_of(e);
   return d ? d->bits : 0;
 }
+
+// The least number of a constant that is not 0, and the greatest, both without their signs.
+struct Magnitudes {
+  double least = INFINITY, greatest = 0;
+};
+
+std::optional<Magnitudes> magnitudes(Expr e) {
+  Magnitudes out;
+  const bool numbers = each(e, [&](const Tensor& t, int64_t i) {
+    const double x = std::abs(t.get(i));
+    if (x > 0) out.least = std::min(out.least, x);
+    out.greatest = std::max(out.greatest, x);
+    return std::isfinite(x);
+  });
+  return numbers ? std::optional(out) : std::nullopt;
+}
+
+// As the dtype of the constant rounds it.
+double rounded(Expr like, double number) { return Tensor::scalar(*dtype_of(like), number).get(0); }
 
 constexpr Condition kConditions[] = {
     {"all", "the constant has this number everywhere, of this sign",
@@ -147,6 +167,12 @@ constexpr Condition kConditions[] = {
      }},
     {"plain_dense", "the product says nothing of its units and of its dtype",
      [](Of a) { return a[0].e->as<Call>() && a[0].e->as<Call>()->attrs.empty(); }},
+    {"product_fits", "products of the constants' numbers are finite, and 0 or normal",
+     [](Of a) {
+       const auto x = magnitudes(a[0].e), y = magnitudes(a[1].e);
+       return x && y && std::isfinite(rounded(a[0].e, x->greatest * y->greatest)) &&
+              x->least * y->least >= smallest_normal(*dtype_of(a[0].e));
+     }},
     {"reduces_last", "only the last axis is reduced",
      [](Of a) {
        const auto axes = reduced_axes(a[0].e);
@@ -178,6 +204,11 @@ constexpr Condition kConditions[] = {
        return x && x == y;
      }},
     {"same_shape", "both have provably the same shape", [](Of a) { return same_dims(a[0].e, a[1].e); }},
+    {"sum_fits", "sums and differences of the constants' numbers are finite",
+     [](Of a) {
+       const auto x = magnitudes(a[0].e), y = magnitudes(a[1].e);
+       return x && y && std::isfinite(rounded(a[0].e, x->greatest + y->greatest));
+     }},
     {"unsigned", "the elements are unsigned integers",
      [](Of a) { return dtype_of(a[0].e) && dtype_of(a[0].e)->is_unsigned_int(); }},
     {"wider", "an element of the first has more bits than one of the second",

@@ -1,5 +1,6 @@
 #include "passes/rules/engine.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "ir/rewrite.h"
@@ -9,23 +10,60 @@
 namespace relay::passes::rules {
 namespace {
 
+// A rule, and what its left side asks of the arguments of its root, wherever they stand. Most rules
+// do not match where their root does, and this is seen sooner than by matching.
+struct Indexed {
+  explicit Indexed(const Rule& of) : rule(&of) {
+    const pattern::Node& root = *of.left.pattern();
+    if (root.kind != pattern::Kind::kCall || root.any) return;
+    for (size_t i = 1; i < root.children.size(); ++i) {
+      const pattern::Node* part = root.children[i].get();
+      while (is_wrapper(part->kind)) part = part->children[0].get();
+      if (part->kind == pattern::Kind::kConstant) has_constant = true;
+      if (part->kind != pattern::Kind::kCall) continue;
+      const pattern::Node& callee = *part->children[0];
+      if (callee.kind == pattern::Kind::kExpr && callee.op) calls.push_back(callee.op);
+    }
+  }
+
+  bool may_match(Expr e) const {
+    const auto* call = e->as<Call>();
+    if (!call) return true;
+    const auto has = [&](auto&& is_it) { return std::any_of(call->args.begin(), call->args.end(), is_it); };
+    if (has_constant && !has([](Expr arg) { return arg->kind == ExprKind::kConstant; })) return false;
+    return std::all_of(calls.begin(), calls.end(), [&](const op::OpDef* wanted) {
+      return has([&](Expr arg) { return op::callee(arg) == wanted; });
+    });
+  }
+
+  const Rule* rule;
+  std::vector<const op::OpDef*> calls;  // of these operators
+  bool has_constant = false;
+
+ private:
+  static bool is_wrapper(pattern::Kind kind) {
+    return kind == pattern::Kind::kOnce || kind == pattern::Kind::kType || kind == pattern::Kind::kDataType ||
+           kind == pattern::Kind::kShape || kind == pattern::Kind::kAttr;
+  }
+};
+
 // The rules by the operator at their root; null for fields of tuples.
 class Index {
  public:
   Index(std::span<const Rule> rules, const Options& options) {
     for (const Rule& rule : rules) {
-      if (rule.kind != Class::kBounded || options.bounded) by_root_[rule.root].push_back(&rule);
+      if (rule.kind != Class::kBounded || options.bounded) by_root_[rule.root].emplace_back(rule);
     }
   }
-  std::span<const Rule* const> of(Expr e) const {
+  std::span<const Indexed> of(Expr e) const {
     const op::OpDef* root = nullptr;
     if (e->kind != ExprKind::kProj && !(root = op::callee(e))) return {};
     const auto found = by_root_.find(root);
-    return found == by_root_.end() ? std::span<const Rule* const>() : found->second;
+    return found == by_root_.end() ? std::span<const Indexed>() : found->second;
   }
 
  private:
-  std::unordered_map<const op::OpDef*, std::vector<const Rule*>> by_root_;
+  std::unordered_map<const op::OpDef*, std::vector<Indexed>> by_root_;
 };
 
 // One way over the expressions of a module.
@@ -76,7 +114,9 @@ class Round {
 
  private:
   Expr apply(Expr e) {
-    for (const Rule* rule : index_.of(e)) {
+    for (const Indexed& indexed : index_.of(e)) {
+      if (!indexed.may_match(e)) continue;
+      const Rule* rule = indexed.rule;
       const Expr made = application_.apply(*rule, e, [&](Expr part) { return uses_.get(part) <= 1; });
       if (!made) continue;
       if (budget_ == 0) {

@@ -18,6 +18,7 @@ LONGEST_FUNCTION = 80  # lines between its braces
 SHARED_NAMESPACES = ("aot", "exporter", "frontend", "op", "passes", "tools", "vta")
 # They are `relay` itself.
 WITHOUT_NAMESPACE = ("base/", "ir/", "runtime/")
+FEWEST_PASSES = 25
 FEWEST_SLUGS = 192  # that golden tests show; may only grow
 
 
@@ -158,6 +159,20 @@ class ArchTest(unittest.TestCase):
         self.assertGreaterEqual(len(shown), FEWEST_SLUGS)
         self.assertTrue(generator.page(sources.ROOT) == sources.read("docs/diagnostics.md"),
                         "run ./dev update: docs/diagnostics.md is not what the golden tests show")
+
+    def test_every_pass_is_on_the_page(self):
+        """With its level and an example of its golden test."""
+        generator = script("tools/passes_page.py")
+        found = generator.passes(sources.ROOT)
+        self.assertGreaterEqual(len(found), FEWEST_PASSES)
+        shown = generator.examples(sources.ROOT, found)
+        self.assertEqual(sorted(set(found) - set(shown)), [], "no golden test shows these passes alone")
+        silent = [name for name, (_, _, text, _) in found.items() if not re.search(r"After(:|,| it)", generator.head_of(text).replace("**", ""))]
+        self.assertEqual(silent, [], "their files do not say what is so after them")
+        constants = {constant for constant, *_ in found.values()}
+        self.assertEqual([row for row in generator.levels(sources.ROOT) if row[0] not in constants], [])
+        self.assertTrue(generator.page(sources.ROOT) == sources.read("docs/passes.md"),
+                        "run ./dev update: docs/passes.md is not what the passes and their golden tests say")
 
     def test_texts_from_outside_are_escaped_by_their_owner(self):
         """Names that a comment or JSON ends in go through base/escape.h and base/json_text.h."""

@@ -1,6 +1,7 @@
 // `relay bench` and what it stands on: profiles, traces, levels, roofs.
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "tests/cli/cli.h"
@@ -111,6 +112,25 @@ TEST_F(Bench, EveryLevelIsTimed) {
       "(monotone: no level is more than [0-9]+ % slower than the last|"
       "not monotone: -O[123] is [0-9]+ % slower than -O[012])\n");
   EXPECT_TRUE(std::regex_match(text, kTable)) << text;
+}
+
+TEST_F(Bench, EachPassIsLeftOut) {
+  const nlohmann::json j = json(bench({"--passes-ablation", "--json"}));
+  EXPECT_EQ(j["engine"], "graph");
+  EXPECT_GT(j["all"]["median"], 0);
+  EXPECT_GE(j["O0"]["kernels"], j["all"]["kernels"]);
+  std::set<std::string> passes;
+  for (const auto& row : j["without"]) {
+    EXPECT_TRUE(passes.insert(row["pass"]).second) << "twice: " << row;
+    if (!row.contains("refused")) EXPECT_GT(row["median"], 0) << row;
+  }
+  EXPECT_TRUE(passes.contains("fuse")) << j;
+  EXPECT_FALSE(passes.contains("lower")) << j;
+  const std::string text = works(bench({"--passes-ablation"}));
+  for (const char* part : {"of the gain", "\nall ", "\n-O0 ", "\nwithout fuse ", "in turns, graph -O2"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  refused(bench({"--passes-ablation", "--opt-levels"}), kUsage, {"leave the others out"});
+  refused(bench({"--passes-ablation", "--engine", "jit"}), kUsage, {"`graph`", "`jit`"});
 }
 
 TEST_F(Bench, CompilingTellsTheSharesOfItsStages) {

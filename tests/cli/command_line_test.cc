@@ -61,6 +61,22 @@ TEST_F(CommandLine, OptReportsWhatPassesMade) {
   refused({"opt", "m.relay", "-O1", "--report", "--emit", "kernel"}, kUsage, {"--report", "-o FILE"});
 }
 
+TEST_F(CommandLine, OptReportsWhichRulesApplied) {
+  write("r.relay", "def @main(%x: Tensor[(n, 4), int32]) { add(multiply(%x, 1), add(%x, 0)) }\n");
+  const std::string text = works({"opt", "r.relay", "-O1", "--report"});
+  EXPECT_NE(text.find("rule add-of-zero"), std::string::npos) << text;
+  const nlohmann::json j = nlohmann::json::parse(works({"opt", "r.relay", "-O1", "--report", "--json"}));
+  size_t applied = 0;
+  for (const auto& pass : j["passes"]) {
+    if (pass["pass"] != "simplify") {
+      EXPECT_TRUE(pass["rules"].empty()) << pass;
+    } else {
+      applied = pass["rules"].value("add-of-zero", 0);
+    }
+  }
+  EXPECT_EQ(applied, 1u) << j;
+}
+
 // Libraries that relay uses have messages of their own, which mean nothing to a user.
 TEST_F(CommandLine, NoLibrarySpeaksToTheUser) {
   write("dense.relay", "def @main(%x: Tensor[(64, 64), float32]) { nn.dense(%x, %x) }\n");

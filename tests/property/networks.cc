@@ -315,6 +315,21 @@ class Network {
                  {"axes", std::vector<int64_t>{1}}});
   }
 
+  std::optional<Node> einsum(const std::vector<Node>& operands, std::string equation) {
+    std::vector<Type> types;
+    std::vector<Expr> fields;
+    for (const Node& n : operands) {
+      types.push_back(n.type);
+      fields.push_back(n.e);
+    }
+    const op::OpDef& def = *op::find("einsum");
+    const Attrs attrs = context_.attrs({{"equation", std::move(equation)}});
+    const std::vector<Type> args{context_.tuple_type(types)};
+    const auto* type = op::infer(context_, def, args, attrs)->as<TensorType>();
+    if (element_count(*type->static_shape()).value_or(kMostElements) >= kMostElements) return std::nullopt;
+    return Node{b_.call(b_.op(def), {b_.tuple(fields)}, attrs), type};
+  }
+
   // softmax(q kT) v, of one head.
   std::optional<Node> attention(const Node& x) {
     const int64_t width = 4 + in_.below(5);
@@ -326,7 +341,9 @@ class Network {
       if (!head) return std::nullopt;
       parts.push_back(*head);
     }
-    const std::optional<Node> scores = call("nn.batch_matmul", {parts[0], parts[1]}, {{"transpose_b", true}});
+    const std::optional<Node> scores =
+        in_.below(4) == 3 ? einsum({parts[0], parts[1]}, "abc,adc->abd")
+                          : call("nn.batch_matmul", {parts[0], parts[1]}, {{"transpose_b", true}});
     const std::optional<Node> shares =
         scores ? call("nn.softmax", {*scores}, {{"axis", int64_t{-1}}}) : std::nullopt;
     const std::optional<Node> out =
