@@ -39,10 +39,11 @@ namespace {
 }
 
 py::array array_of(const DLTensor& t, DType dtype) {
-  py::array out(numpy_dtype(dtype), std::vector<py::ssize_t>(t.shape, t.shape + t.ndim));
-  if (out.nbytes() > 0)
-    std::memcpy(out.mutable_data(), static_cast<const char*>(t.data) + t.byte_offset,
-                static_cast<size_t>(out.nbytes()));
+  const std::vector<int64_t> shape(t.shape, t.shape + t.ndim);
+  py::array out = new_array(numpy_dtype(dtype), shape);
+  size_t bytes = dtype.bytes();
+  for (const int64_t d : shape) bytes *= static_cast<size_t>(d);
+  if (bytes > 0) std::memcpy(out.mutable_data(), static_cast<const char*>(t.data) + t.byte_offset, bytes);
   return out;
 }
 
@@ -135,7 +136,7 @@ class Compiled {
         for (size_t i = 0; i < inputs.size(); ++i) check_apart(places[o], o, inputs[i], s.inputs[i]);
       }
     }
-    std::vector<py::array> made(results_.size());
+    std::vector<py::object> made(results_.size());
     std::vector<DLTensor> tensors;
     for (Lent& l : inputs) tensors.push_back(l.dlpack());
     for (size_t i = 0; i < results_.size(); ++i)
@@ -160,11 +161,12 @@ class Compiled {
   }
 
   // A new array for the output. Without memory if only the run knows its shape.
-  static DLTensor place_of(Result& result, py::array& array) {
+  static DLTensor place_of(Result& result, py::object& made) {
     DLTensor t = {};
     if (!result.dtype) result.dtype = numpy_dtype(result.type.dtype);
     if (!result.shape) return t;
-    array = py::array(*result.dtype, *result.shape);
+    py::array array = new_array(*result.dtype, *result.shape);
+    made = array;
     t.data = array.mutable_data();
     t.device = {kDLCPU, 0};
     t.ndim = static_cast<int32_t>(result.shape->size());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
 
 #include "base/cat.h"
@@ -19,17 +20,29 @@ std::string type_name(py::handle value) { return py::str(py::type::handle_of(val
 
 // --- dtypes --------------------------------------------------------------------------------------
 
-// Nullopt for a dtype that the language has not.
+// NumPy's numbers of dtypes, up to its `double`: facts of its binary interface.
+constexpr std::optional<DType> kByNumber[] = {kBool,
+                                              kInt8,
+                                              kUInt8,
+                                              kInt16,
+                                              kUInt16,
+                                              kInt32,
+                                              kUInt32,
+                                              DType{DTypeCode::kInt, 8 * sizeof(long)},
+                                              DType{DTypeCode::kUInt, 8 * sizeof(long)},
+                                              kInt64,
+                                              kUInt64,
+                                              kFloat32,
+                                              kFloat64};
+constexpr int kNumberOfHalf = 23;
+
+// Nullopt for a dtype that the language has not. Asks for the number alone: where the size of an
+// element stands differs between NumPy 1 and 2.
 std::optional<DType> dtype_of(const py::dtype& dtype) {
-  const auto bits = static_cast<uint8_t>(std::min<py::ssize_t>(dtype.itemsize() * 8, 255));
-  switch (dtype.kind()) {
-    case 'b': return kBool;
-    case 'i': return DType{DTypeCode::kInt, bits};
-    case 'u': return DType{DTypeCode::kUInt, bits};
-    case 'f':
-      if (bits <= 64 && dtype.num() < 24) return DType{DTypeCode::kFloat, bits};
-  }
-  const std::string name = py::str(dtype.attr("name"));  // those of ml_dtypes have no kind of their own
+  const int number = dtype.num();
+  if (number >= 0 && static_cast<size_t>(number) < std::size(kByNumber)) return kByNumber[number];
+  if (number == kNumberOfHalf) return kFloat16;
+  const std::string name = py::str(dtype.attr("name"));  // those of ml_dtypes have numbers of the moment
   if (name == "bfloat16") return kBFloat16;
   if (name == "float8_e4m3fn") return kFloat8E4M3;
   if (name == "float8_e5m2") return kFloat8E5M2;
@@ -293,9 +306,28 @@ Tensor tensor_of(Lent lent) {
 }
 
 py::array array_of(const Tensor& tensor) {
-  py::array out(numpy_dtype(tensor.dtype()), tensor.shape());
+  py::array out = new_array(numpy_dtype(tensor.dtype()), tensor.shape());
   if (tensor.bytes() > 0) std::memcpy(out.mutable_data(), tensor.data(), tensor.bytes());
   return out;
+}
+
+py::array new_array(const py::dtype& dtype, const std::vector<int64_t>& shape) {
+  static_assert(sizeof(py::ssize_t) == sizeof(int64_t));
+  const auto& api = py::detail::npy_api::get();
+  PyObject* array = api.PyArray_NewFromDescr_(
+      api.PyArray_Type_, py::dtype(dtype).release().ptr(), static_cast<int>(shape.size()),
+      reinterpret_cast<const Py_intptr_t*>(shape.data()), nullptr, nullptr, 0, nullptr);
+  if (!array) throw py::error_already_set();
+  return py::reinterpret_steal<py::array>(array);
+}
+
+void load_numpy() {
+  const py::module_ warnings = py::module_::import("warnings");
+  const py::object quiet = warnings.attr("catch_warnings")();
+  quiet.attr("__enter__")();
+  warnings.attr("simplefilter")("ignore");
+  py::detail::npy_api::get();
+  quiet.attr("__exit__")(py::none(), py::none(), py::none());
 }
 
 py::dtype numpy_dtype(DType dtype) {

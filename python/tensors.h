@@ -42,6 +42,13 @@ Tensor tensor_of(Lent lent);
 // A new array with a copy of the elements.
 py::array array_of(const Tensor& tensor);
 
+// A new array, with elements that mean nothing yet.
+py::array new_array(const py::dtype& dtype, const std::vector<int64_t>& shape);
+
+// Finds NumPy's C interface. pybind11 does it where it needs it first, and asks a module that
+// NumPy 2 warns of.
+void load_numpy();
+
 // NumPy's name of the dtype. Of bfloat16 and the 8-bit floats it is in the package ml_dtypes:
 // raises TypeError without it. 4-bit integers take a byte each.
 py::dtype numpy_dtype(DType dtype);

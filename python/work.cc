@@ -51,6 +51,11 @@ std::atomic<bool> stop_called{false};
 std::atomic<int> handlers_inside{0};
 struct sigaction handler_before;
 
+// Python was told not to handle the signal: it is ignored, or ends the process.
+bool is_handled(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) || (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+}
+
 void on_interrupt(int signal, siginfo_t* info, void* context) {
   handlers_inside.fetch_add(1);
   if (const StopOnInterrupt::Stop* stop = stop_now.load()) {
@@ -58,16 +63,12 @@ void on_interrupt(int signal, siginfo_t* info, void* context) {
     stop->call(stop->self);
   }
   handlers_inside.fetch_sub(1);
+  if (!is_handled(handler_before)) return;
   if (handler_before.sa_flags & SA_SIGINFO) {
     handler_before.sa_sigaction(signal, info, context);
   } else {
     handler_before.sa_handler(signal);
   }
-}
-
-// Python was told not to handle the signal: it is ignored, or ends the process.
-bool is_handled(const struct sigaction& action) {
-  return (action.sa_flags & SA_SIGINFO) || (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
 }
 
 std::atomic<unsigned> fork_count{0};
@@ -145,15 +146,22 @@ void wait_for_abandoned_work_at_exit() {
 
 StopOnInterrupt::StopOnInterrupt(const Stop& stop) {
   if (!on_main_thread() || stop_now.load() != nullptr) return;
-  struct sigaction now = {};
-  if (::sigaction(SIGINT, nullptr, &handler_before) != 0 || !is_handled(handler_before)) return;
+  // The handler may be called before the second call below has said what it replaced: that is most
+  // often what it was the last time.
+  static const bool kAsked = ::sigaction(SIGINT, nullptr, &handler_before) == 0;
+  if (!kAsked) return;
   stop_called.store(false);
   stop_now.store(&stop);
+  struct sigaction now = {}, before = {};
   now.sa_sigaction = on_interrupt;
-  now.sa_flags = SA_SIGINFO | (handler_before.sa_flags & (SA_ONSTACK | SA_RESTART));
-  now.sa_mask = handler_before.sa_mask;
-  installed_ = active_ = ::sigaction(SIGINT, &now, nullptr) == 0;
-  if (!active_) stop_now.store(nullptr);
+  now.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  if (::sigaction(SIGINT, &now, &before) != 0) {
+    stop_now.store(nullptr);
+    return;
+  }
+  handler_before = before;
+  installed_ = active_ = true;
+  if (!is_handled(before)) end();
 }
 
 void StopOnInterrupt::end() {
