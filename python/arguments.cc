@@ -70,6 +70,11 @@ std::vector<py::object> ordered(const Signature& signature, py::handle inputs) {
   return out;
 }
 
+py::object run_async(const py::object& call, const py::args& args, const py::kwargs& named) {
+  const py::object bound = py::module_::import("functools").attr("partial")(call, *args, **named);
+  return py::module_::import("asyncio").attr("get_running_loop")().attr("run_in_executor")(py::none(), bound);
+}
+
 py::object take(const py::kwargs& named, const char* option) {
   PyObject* found = PyDict_GetItemString(named.ptr(), option);
   if (!found) return py::none();

@@ -20,6 +20,10 @@ std::vector<py::object> ordered(const Signature& signature, const py::args& args
 // From a dict by name, a sequence by place, or a single array.
 std::vector<py::object> ordered(const Signature& signature, py::handle inputs);
 
+// `asyncio`: runs call(*args, **named) on a thread of the running loop's executor, and
+// gives the future.
+py::object run_async(const py::object& call, const py::args& args, const py::kwargs& named);
+
 // Takes a keyword argument out: None if it is not there.
 py::object take(const py::kwargs& named, const char* option);
 

@@ -314,6 +314,7 @@ void bind_artifact(py::module_& m) {
       m, "Compiled",
       "A compiled model. Call it with arrays, by position or name, from any number of threads.")
       .def("__call__", &Compiled::call)
+      .def("run_async", &run_async, "The same call on another thread, to be awaited.")
       .def("save", &Compiled::save, py::arg("path"), "Copies the library to a file, which relay.open reads.")
       .def_property_readonly("inputs", [](const Compiled& c) { return c.signature().inputs; })
       .def_property_readonly("outputs", [](const Compiled& c) { return c.signature().outputs; })

@@ -160,6 +160,7 @@ void bind_engines(py::module_& m) {
   py::class_<Executable>(
       m, "Executable", "A model made ready to run in this process. Call it with arrays, by position or name.")
       .def("__call__", &Executable::call)
+      .def("run_async", &run_async, "The same call on another thread, to be awaited.")
       .def_property_readonly("inputs", [](const Executable& e) { return e.signature().inputs; })
       .def_property_readonly("outputs", [](const Executable& e) { return e.signature().outputs; })
       .def("__repr__", [](const Executable& e) { return cat("<relay.Executable on ", e.engine(), ">"); });

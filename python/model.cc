@@ -264,6 +264,12 @@ void bind_model(py::module_& m) {
            })
       .def("__contains__",
            [](const Program& p, const std::string& name) { return p.model.module.function(name) != nullptr; })
+      .def(py::pickle([](const Program& p) { return py::make_tuple(text_of(p, false), p.model.function); },
+                      [](const py::tuple& state) {
+                        const auto function = py::cast<std::string>(state[1]);
+                        return parse(py::cast<std::string>(state[0]), "<pickle>",
+                                     function.empty() ? std::nullopt : std::optional(function));
+                      }))
       .def("__len__", [](const Program& p) { return p.model.module.functions().size(); })
       .def("__iter__", [](const Program& p) { return py::iter(py::cast(functions_of(p))); })
       .def("run", &run_passes, py::arg("passes") = py::none(), py::kw_only(), py::arg("level") = 2,

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
 """What users of the Python package do: models are read, looked at, run and compared."""
 
+import asyncio
 import gc
 import pathlib
+import pickle
 import tempfile
 import threading
 import unittest
@@ -60,6 +62,11 @@ class ModuleTest(unittest.TestCase):
     def test_a_text_of_a_module_is_a_module(self):
         model = relay.parse(SUM)
         self.assertEqual(relay.parse(model.text()).text(), model.text())
+
+    def test_modules_can_be_pickled(self):
+        for text, function in ((SUM, "main"), (SUM.replace("@main", "@other"), "")):
+            model = pickle.loads(pickle.dumps(relay.parse(text)))
+            self.assertEqual((model.text(), model.function), (relay.parse(text).text(), function))
 
     def test_passes(self):
         names = [p.name for p in relay.passes()]
@@ -163,6 +170,16 @@ class RunTest(unittest.TestCase):
             gc.collect()
             for i, result in enumerate(results):
                 np.testing.assert_array_equal(result, np.full((2, 3), i))
+
+    def test_asyncio(self):
+        async def both(f, x):
+            return await asyncio.gather(f.run_async(x, y=f32(1, 2, 3)), f.run_async(x, f32(4, 5, 6)))
+
+        x = np.ones((2, 3), np.float32)
+        for f in list(self.ways(SUM))[1:]:
+            a, b = asyncio.run(both(f, x))
+            np.testing.assert_array_equal(a, x + f32(1, 2, 3))
+            np.testing.assert_array_equal(b, x + f32(4, 5, 6))
 
     def test_many_threads(self):
         for f in list(self.ways(SUM))[1:]:
