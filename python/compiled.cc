@@ -106,7 +106,7 @@ class Compiled {
     std::string error;
     bool interrupted = false;
     {
-      const py::gil_scoped_release without;
+      const Unlocked without;
       const StopOnInterrupt::Stop stop{[](void* self) {
                                          const auto* t = static_cast<Target*>(self);
                                          t->api->cancel(t->context);

@@ -71,7 +71,7 @@ class Executable {
     bool interrupted = false;
     {
       const auto lock = lock_interruptibly(*program_.context);  // runs must not overlap
-      const py::gil_scoped_release without;
+      const Unlocked without;
       cancel_->store(false);
       const StopOnInterrupt::Stop stop{[](void* flag) { static_cast<std::atomic<bool>*>(flag)->store(true); },
                                        cancel_.get()};

@@ -219,7 +219,7 @@ Program copy_to_run(const Program& program) {
     raise_diagnostics(diagnostics, {});
   }
   const auto lock = lock_interruptibly(*program.context);
-  const py::gil_scoped_release without;
+  const Unlocked without;
   Program out{program.model};
   out.model.module = compact(program.model.module);
   return out;

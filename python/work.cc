@@ -75,15 +75,26 @@ std::atomic<unsigned> fork_count{0};
 
 }  // namespace
 
+Unlocked::~Unlocked() noexcept(false) {
+  struct Hang {
+    bool armed = true;
+    ~Hang() {
+      while (armed) ::pause();
+    }
+  } if_unwound;
+  PyEval_RestoreThread(state_);
+  if_unwound.armed = false;
+}
+
 void run_interruptibly(std::function<void()> work) {
   if (!on_main_thread()) {
-    const py::gil_scoped_release without;
+    const Unlocked without;
     work();
     return;
   }
   const auto pending = std::make_shared<Pending>();
   {
-    const py::gil_scoped_release without;
+    const Unlocked without;
     const std::lock_guard guard(threads().mutex);
     ++threads().count;
   }
@@ -113,7 +124,7 @@ void run_interruptibly(std::function<void()> work) {
   thread.detach();
   while (true) {
     {
-      const py::gil_scoped_release without;
+      const Unlocked without;
       std::unique_lock lock(pending->mutex);
       if (pending->ended.wait_for(lock, kWatchEvery, [&] { return pending->has_ended; })) break;
     }
@@ -126,7 +137,7 @@ std::unique_lock<std::timed_mutex> lock_interruptibly(std::timed_mutex& mutex) {
   std::unique_lock lock(mutex, std::try_to_lock);
   while (!lock.owns_lock()) {
     {
-      const py::gil_scoped_release without;
+      const Unlocked without;
       if (lock.try_lock_for(kWatchEvery)) break;
     }
     raise_pending_signals();
@@ -138,7 +149,7 @@ void wait_for_abandoned_work_at_exit() {
   pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1); });
   py::module_::import("atexit").attr("register")(py::cpp_function([] {
     if (forks() > 0) return;  // the threads are the other process's
-    const py::gil_scoped_release without;
+    const Unlocked without;
     std::unique_lock lock(threads().mutex);
     threads().changed.wait(lock, [] { return threads().count == 0; });
   }));

@@ -16,6 +16,20 @@ namespace relay::python {
 
 namespace py = pybind11;
 
+// Lets go of the GIL for a scope. A thread that asks for it back when Python has begun to end is
+// unwound by Python 3.11, through destructors that need the GIL: it waits for the process to end
+// instead.
+class Unlocked {
+ public:
+  Unlocked() : state_(PyEval_SaveThread()) {}
+  ~Unlocked() noexcept(false);  // else the unwinding ends the process
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
 // Runs the work without the GIL and returns when it has ended. Rethrows what it throws. On the main
 // thread Ctrl-C returns at once, with KeyboardInterrupt: the work is abandoned, which means that it
 // ends by itself on its thread. So the work must own all that it uses.

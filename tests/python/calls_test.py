@@ -5,9 +5,11 @@ import asyncio
 import gc
 import pathlib
 import pickle
+import sys
 import tempfile
 import threading
 import unittest
+import weakref
 
 import numpy as np
 
@@ -170,6 +172,23 @@ class RunTest(unittest.TestCase):
             gc.collect()
             for i, result in enumerate(results):
                 np.testing.assert_array_equal(result, np.full((2, 3), i))
+
+    def test_calls_keep_nothing(self):
+        x, y = np.ones((2, 3), np.float32), f32(1, 2, 3)
+        for f in self.ways(SUM):
+            f(x, y)
+            before = sys.getrefcount(x)
+            result = f(x, y)
+            self.assertEqual(sys.getrefcount(x), before)
+            gone = weakref.ref(result)
+            del result
+            self.assertIsNone(gone())
+            if not isinstance(f, relay.Executable | relay.Compiled):
+                continue
+            gone = weakref.ref(f)
+            del f
+            gc.collect()
+            self.assertIsNone(gone())
 
     def test_asyncio(self):
         async def both(f, x):

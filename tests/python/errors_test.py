@@ -151,6 +151,27 @@ except KeyboardInterrupt:
         ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
         self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "interrupted main\n", ""))
 
+    def test_python_ends_while_threads_run_models(self):
+        program = f"""
+import sys, threading, time
+sys.path[:0] = {sys.path!r}
+import relay
+import numpy as np
+model = relay.parse("def @main(%x: Tensor[(64, 64), float32]) {{ nn.softmax(nn.dense(%x, %x)) }}")
+x = np.ones((64, 64), np.float32)
+f = relay.jit(model)
+def work():
+    while True:
+        f(x)
+        relay.interpret(model, x[:, :]) if threading.current_thread().name == "slow" else None
+for name in ("fast", "other", "slow"):
+    threading.Thread(target=work, name=name, daemon=True).start()
+time.sleep(0.3)
+"""
+        for _ in range(3):
+            ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
     def test_a_fork_has_no_threads(self):
         f = relay.compile(relay.parse(LOOP.replace("@main(add(%x, 1i64))", "add(%x, 1i64)")), level=1, threads=2)
         self.assertEqual(int(f(1)), 2)
