@@ -88,6 +88,11 @@ class ErrorsTest(unittest.TestCase):
 
 
 class InterruptTest(unittest.TestCase):
+    def setUp(self):
+        # A shell ignores SIGINT for what it runs in the background, and then Python does, too.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+
     def interrupted(self, call):
         """Ctrl-C after a while: KeyboardInterrupt, and how many seconds later it came."""
         sent = []
@@ -141,6 +146,7 @@ class InterruptTest(unittest.TestCase):
 import os, signal, sys, threading
 sys.path[:0] = {sys.path!r}
 import relay
+signal.signal(signal.SIGINT, signal.default_int_handler)
 model = relay.parse("def @main(%x: Tensor[(8, 8), float32]) {{ nn.softmax(nn.dense(%x, %x)) }}")
 threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
