@@ -8,9 +8,13 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
+#include <unordered_map>
 
 #include "base/cat.h"
+#include "base/failure.h"
 #include "driver/driver.h"
+#include "interp/machine.h"
 #include "python/arguments.h"
 #include "python/bindings.h"
 #include "python/errors.h"
@@ -81,12 +85,31 @@ class Executable {
       interrupted = guard.was_called();
     }
     if (interrupted) raise_pending_signals();
+    if (outcome.kind == driver::Outcome::Kind::kTrap && outcome.message.starts_with(kWrongShape))
+      check_extents(values);
     if (outcome.kind == driver::Outcome::Kind::kTrap)
       raise_trap(outcome.message, outcome.at, program_.sources());
     if (outcome.kind == driver::Outcome::Kind::kExhausted) raise_limit(outcome.message);
     if (out.is_none()) return python_value(signature_, signature_.result, outcome.value);
     write(outcome.value, places);
     return out;
+  }
+
+  // Raises ValueError for the first argument whose extents contradict its type or an earlier
+  // argument. After a run that says so: most runs need not ask.
+  void check_extents(const std::vector<Value>& values) const {
+    std::vector<Type> types;
+    for (const Var* x : program_.model.entry().params) types.push_back(x->type);
+    const auto lock = lock_interruptibly(*program_.context);
+    for (size_t count = 1; count <= values.size(); ++count) {
+      std::unordered_map<const kernel::ExprNode*, int64_t> variables;
+      try {
+        interp::check_shapes(std::span(values).first(count), std::span(types).first(count), variables,
+                             Span::none());
+      } catch (const Trap& trap) {
+        throw py::value_error(cat("argument `", signature_.inputs[count - 1], "` has a ", trap.what()));
+      }
+    }
   }
 
   // The tensors that the result consists of. Raises TypeError if it is more than a tensor or a

@@ -104,11 +104,10 @@ Report verify(const Program& given, py::handle inputs, const std::vector<std::st
               const std::vector<int>& levels, int threads, const std::string& target,
               const std::string& denormals, py::handle expected) {
   driver::VerifyOptions options;
-  for (const int level : levels) {
-    const driver::Options checked = engine_options(level, threads, target, denormals);
-    options.target = checked.target;
-    options.denormals = checked.denormals;
-  }
+  const driver::Options common = engine_options(0, threads, target, denormals);
+  for (const int level : levels) engine_options(level, threads, target, denormals);
+  options.target = common.target;
+  options.denormals = common.denormals;
   options.engines = engines;
   options.levels = levels;
   options.threads = threads;

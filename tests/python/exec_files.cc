@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "driver/driver.h"
 #include "python/signature.h"
 #include "python/values.h"
@@ -91,6 +92,13 @@ class ExecFile {
     try {
       out.value = python::value_of(s, s.result, callable(*given), "result");
     } catch (py::error_already_set& error) {
+      // Python's users are told of a wrong shape by the name of the argument.
+      const std::string text = py::str(error.value());
+      if (error.matches(PyExc_ValueError) && text.find(kWrongShape) != std::string::npos) {
+        out.kind = driver::Outcome::Kind::kTrap;
+        out.message = std::string(kWrongShape) + text;
+        return out;
+      }
       if (!is_of(error, "TrapError") && !is_of(error, "LimitError")) throw;
       out.kind = is_of(error, "TrapError") ? driver::Outcome::Kind::kTrap : driver::Outcome::Kind::kExhausted;
       out.message = py::str(error.value().attr("message"));

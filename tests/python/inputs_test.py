@@ -36,6 +36,13 @@ class InputsTest(unittest.TestCase):
         self.refused(ValueError, "`x`", "(3, 2)", "(2, 3)", args=(self.x.reshape(3, 2), self.y))
         self.refused(ValueError, "`y`", "(1, 3)", "(3,)", args=(self.x, self.y.reshape(1, 3)))
 
+    def test_shape_variables(self):
+        model = relay.parse("def @main(%x: Tensor[(n), float32], %y: Tensor[(n), float32]) { add(%x, %y) }")
+        for f in (lambda *a: relay.interpret(model, *a), relay.jit(model), relay.compile(model, level=1)):
+            with self.assertRaisesRegex(ValueError, "`y`.*n"):
+                f(np.ones(3, np.float32), np.ones(4, np.float32))
+            np.testing.assert_array_equal(f(np.ones(4, np.float32), np.ones(4, np.float32)), [2] * 4)
+
     def test_names_and_numbers_of_arguments(self):
         self.refused(TypeError, "`z`", "`x`, `y`", args=(self.x,), z=self.y)
         self.refused(TypeError, "`x`", "by its place and by its name", args=(self.x, self.y), x=self.x)
