@@ -49,7 +49,7 @@ TOP = {
     "tests": "",
     "bench": "",
     "examples": "",
-    "python": "",
+    "python": "the Python package: a file of bindings for each C++ header",
 }
 
 def _below(package):

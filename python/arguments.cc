@@ -1,0 +1,117 @@
+#include "python/arguments.h"
+
+#include <algorithm>
+
+#include "base/cat.h"
+
+namespace relay::python {
+namespace {
+
+std::string names_of_inputs(const Signature& signature) {
+  std::string out;
+  for (const std::string& name : signature.inputs) out += cat(out.empty() ? "`" : ", `", name, "`");
+  return out.empty() ? "it takes no inputs" : cat("its inputs are ", out);
+}
+
+std::string output_name(const Signature& signature, size_t i) {
+  return i < signature.outputs.size() ? signature.outputs[i] : cat("output ", i);
+}
+
+void place_named(const Signature& signature, const py::dict& named, std::vector<py::object>& out) {
+  for (const auto& [key, value] : named) {
+    if (!py::isinstance<py::str>(key)) throw py::type_error("the names of inputs are texts");
+    const std::string name = py::str(key);
+    const auto at = std::find(signature.inputs.begin(), signature.inputs.end(), name);
+    if (at == signature.inputs.end())
+      throw py::type_error(cat("there is no input `", name, "`: ", names_of_inputs(signature)));
+    py::object& place = out[static_cast<size_t>(at - signature.inputs.begin())];
+    if (place) throw py::type_error(cat("argument `", name, "` is given by its place and by its name"));
+    place = py::reinterpret_borrow<py::object>(value);
+  }
+}
+
+void check_all_given(const Signature& signature, const std::vector<py::object>& given) {
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i])
+      throw py::type_error(
+          cat("argument `", signature.inputs[i], "` is missing: ", names_of_inputs(signature)));
+  }
+}
+
+void place_in_order(const Signature& signature, const py::sequence& args, std::vector<py::object>& out) {
+  const size_t count = args.size();
+  if (count > out.size()) {
+    throw py::type_error(cat(count, " arguments are given and the program takes ", out.size(), ": ",
+                             names_of_inputs(signature)));
+  }
+  for (size_t i = 0; i < count; ++i) out[i] = args[i];
+}
+
+}  // namespace
+
+std::vector<py::object> ordered(const Signature& signature, const py::args& args, const py::kwargs& named) {
+  std::vector<py::object> out(signature.inputs.size());
+  place_in_order(signature, args, out);
+  if (PyDict_GET_SIZE(named.ptr()) > 0) place_named(signature, named, out);
+  check_all_given(signature, out);
+  return out;
+}
+
+std::vector<py::object> ordered(const Signature& signature, py::handle inputs) {
+  std::vector<py::object> out(signature.inputs.size());
+  if (py::isinstance<py::dict>(inputs)) {
+    place_named(signature, py::reinterpret_borrow<py::dict>(inputs), out);
+  } else if (py::isinstance<py::list>(inputs) || py::isinstance<py::tuple>(inputs)) {
+    place_in_order(signature, py::reinterpret_borrow<py::sequence>(inputs), out);
+  } else {
+    place_in_order(signature, py::make_tuple(py::reinterpret_borrow<py::object>(inputs)), out);
+  }
+  check_all_given(signature, out);
+  return out;
+}
+
+py::object run_async(const py::object& call, const py::args& args, const py::kwargs& named) {
+  const py::object bound = py::module_::import("functools").attr("partial")(call, *args, **named);
+  return py::module_::import("asyncio").attr("get_running_loop")().attr("run_in_executor")(py::none(), bound);
+}
+
+py::object take(const py::kwargs& named, const char* option) {
+  PyObject* found = PyDict_GetItemString(named.ptr(), option);
+  if (!found) return py::none();
+  py::object value = py::reinterpret_borrow<py::object>(found);
+  PyDict_DelItemString(named.ptr(), option);
+  return value;
+}
+
+std::vector<Lent> lend_outputs(py::handle out, const Signature& signature,
+                               const std::vector<uint32_t>& types) {
+  std::vector<py::object> given;
+  if (py::isinstance<py::list>(out) || py::isinstance<py::tuple>(out)) {
+    for (const py::handle item : py::reinterpret_borrow<py::sequence>(out))
+      given.push_back(py::reinterpret_borrow<py::object>(item));
+  } else {
+    given.push_back(py::reinterpret_borrow<py::object>(out));
+  }
+  if (given.size() != types.size()) {
+    throw py::value_error(cat("argument `out` has ", given.size(), " arrays, and the program gives ",
+                              types.size(), " tensors"));
+  }
+  std::vector<Lent> lent;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const std::string name = given.size() == 1 ? "out" : cat("out[", i, "]");
+    lent.push_back(lend_output(given[i], signature.types[types[i]], name));
+    for (size_t k = 0; k < i; ++k) check_apart(lent[i], i, lent[k], output_name(signature, k));
+  }
+  return lent;
+}
+
+void check_apart(const Lent& output, size_t index, const Lent& input, const std::string& name) {
+  const auto begin = [](const Lent& l) { return reinterpret_cast<uintptr_t>(l.data); };
+  const bool overlap =
+      begin(output) < begin(input) + input.bytes() && begin(input) < begin(output) + output.bytes();
+  if (!overlap) return;
+  throw py::value_error(
+      cat("argument `out` (array ", index, ") shares memory with `", name, "`: give another array"));
+}
+
+}  // namespace relay::python

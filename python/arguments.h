@@ -1,0 +1,36 @@
+// How a program is called from Python: `f(x, y)`, `f(x, y=y)` or `f(**{"input.1": x})`.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+#include <vector>
+
+#include "python/signature.h"
+#include "python/tensors.h"
+
+namespace relay::python {
+
+namespace py = pybind11;
+
+// The arguments in the program's order. Raises TypeError that names what is missing, unknown or
+// given twice. Takes the options of these names out of `named` before, so that an input of such a
+// name is given by its place.
+std::vector<py::object> ordered(const Signature& signature, const py::args& args, const py::kwargs& named);
+// From a dict by name, a sequence by place, or a single array.
+std::vector<py::object> ordered(const Signature& signature, py::handle inputs);
+
+// `asyncio`: runs call(*args, **named) on a thread of the running loop's executor, and
+// gives the future.
+py::object run_async(const py::object& call, const py::args& args, const py::kwargs& named);
+
+// Takes a keyword argument out: None if it is not there.
+py::object take(const py::kwargs& named, const char* option);
+
+// The arrays of `out=`, one for each of these tensors of the result: an array, or a tuple or list.
+std::vector<Lent> lend_outputs(py::handle out, const Signature& signature,
+                               const std::vector<uint32_t>& types);
+// Raises ValueError if the output shares memory with the input.
+void check_apart(const Lent& output, size_t index, const Lent& input, const std::string& name);
+
+}  // namespace relay::python

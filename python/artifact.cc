@@ -1,0 +1,58 @@
+#include "python/artifact.h"
+
+#include "base/cat.h"
+
+namespace relay::python {
+
+Artifact::~Artifact() {
+  for (relay_context* context : free_) api_->context_free(context);
+  if (model_) api_->model_close(model_);
+}
+
+std::string Artifact::open(const std::string& path, unsigned threads, std::optional<Denormals> denormals) {
+  path_ = path;
+  if (std::string wrong = library_.open(path); !wrong.empty()) return wrong;
+  const auto get = reinterpret_cast<const relay_api* (*)()>(library_.find("relay_get_api"));
+  api_ = get ? get() : nullptr;
+  if (!api_) return cat(path, " is no artifact of Relay's");
+  if (api_->abi_version != RELAY_ABI_VERSION) {
+    return cat(path, " has ABI version ", api_->abi_version, ", this package needs ", RELAY_ABI_VERSION,
+               ": compile the model again");
+  }
+  char error[512] = "";
+  relay_open_options options = {};
+  options.struct_size = sizeof options;
+  options.threads = threads;
+  if (denormals)
+    options.denormals = *denormals == Denormals::kKeep ? RELAY_DENORMALS_KEEP : RELAY_DENORMALS_FLUSH;
+  options.error = error;
+  options.error_size = sizeof error;
+  if (api_->model_open(&options, &model_) != RELAY_OK) return cat(path, ": ", error);
+  if (std::string wrong = signature_of(description(), signature_); !wrong.empty())
+    return cat(path, ": ", wrong);
+  return {};
+}
+
+Artifact::Borrowed::Borrowed(const Artifact& from) : from_(from) {
+  {
+    const std::lock_guard guard(from_.mutex_);
+    if (!from_.free_.empty()) {
+      context_ = from_.free_.back();
+      from_.free_.pop_back();
+      return;
+    }
+  }
+  if (from_.api_->context_create(from_.model_, &context_) != RELAY_OK) context_ = nullptr;
+}
+
+Artifact::Borrowed::~Borrowed() {
+  if (!context_) return;
+  if (is_spoilt_) {
+    from_.api_->context_free(context_);
+    return;
+  }
+  const std::lock_guard guard(from_.mutex_);
+  from_.free_.push_back(context_);
+}
+
+}  // namespace relay::python

@@ -1,0 +1,66 @@
+// An artifact in this process, through its C interface (runtime/relay.h) and nothing else.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "python/signature.h"
+#include "runtime/denormals.h"
+#include "runtime/relay.h"
+#include "toolchain/library.h"
+
+namespace relay::python {
+
+class Artifact {
+ public:
+  Artifact() = default;
+  Artifact(const Artifact&) = delete;
+  Artifact& operator=(const Artifact&) = delete;
+  ~Artifact();
+
+  // Loads the library and opens its model. Returns what is wrong, or an empty text.
+  [[nodiscard]] std::string open(const std::string& path, unsigned threads,
+                                 std::optional<Denormals> denormals);
+  // The folder that the library lies in goes with this.
+  void keep(std::unique_ptr<TemporaryFolder> folder) { folder_ = std::move(folder); }
+
+  const relay_api& api() const { return *api_; }
+  const Signature& signature() const { return signature_; }
+  const std::string& path() const { return path_; }
+  const char* description() const { return api_->model_describe(model_); }
+
+  // A context that nobody else has, for the scope: contexts belong to one thread at a time.
+  class Borrowed {
+   public:
+    // Null if there is no memory for one.
+    explicit Borrowed(const Artifact& from);
+    ~Borrowed();
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+
+    relay_context* get() const { return context_; }
+    // It was told to stop, and may not know it yet: nobody else gets it.
+    void spoil() { is_spoilt_ = true; }
+
+   private:
+    const Artifact& from_;
+    relay_context* context_ = nullptr;
+    bool is_spoilt_ = false;
+  };
+
+ private:
+  std::unique_ptr<TemporaryFolder> folder_;  // goes last
+  std::string path_;
+  toolchain::Library library_;
+  const relay_api* api_ = nullptr;
+  relay_model* model_ = nullptr;
+  Signature signature_;
+  mutable std::mutex mutex_;
+  mutable std::vector<relay_context*> free_;  // guarded by mutex_
+};
+
+}  // namespace relay::python

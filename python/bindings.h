@@ -1,0 +1,17 @@
+// The parts of the extension module `relay._relay`. Each adds the names of one C++ header.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace relay::python {
+
+namespace py = pybind11;
+
+void bind_errors(py::module_& m);    // base/diagnostics.h, base/failure.h
+void bind_model(py::module_& m);     // driver/model.h
+void bind_passes(py::module_& m);    // passes/pass.h, passes/pipeline.h
+void bind_engines(py::module_& m);   // driver/engines.h
+void bind_artifact(py::module_& m);  // runtime/relay.h, and driver::build, which makes artifacts
+void bind_verifier(py::module_& m);  // driver/verifier.h
+
+}  // namespace relay::python

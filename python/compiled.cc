@@ -1,0 +1,337 @@
+// relay.compile, relay.open and relay.Compiled: runtime/relay.h, and driver::build, which makes
+// what has that interface.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "base/cat.h"
+#include "base/parallel.h"
+#include "driver/driver.h"
+#include "python/arguments.h"
+#include "python/artifact.h"
+#include "python/bindings.h"
+#include "python/errors.h"
+#include "python/model.h"
+#include "python/values.h"
+#include "python/work.h"
+
+namespace relay::python {
+namespace {
+
+// Raises what a failed call came to. Needs the GIL.
+[[noreturn]] void raise_status(relay_status status, const std::string& error) {
+  switch (status) {
+    case RELAY_TRAP: raise_trap(error);
+    case RELAY_USAGE: throw py::value_error(error);
+    case RELAY_CANCELLED: raise_limit("the run was stopped by a signal");
+    case RELAY_LIMIT:
+    case RELAY_TIMED_OUT: raise_limit(error);
+    default: throw std::runtime_error(error.empty() ? "the model does not run" : error);
+  }
+}
+
+py::array array_of(const DLTensor& t, DType dtype) {
+  const std::vector<int64_t> shape(t.shape, t.shape + t.ndim);
+  py::array out = new_array(numpy_dtype(dtype), shape);
+  size_t bytes = dtype.bytes();
+  for (const int64_t d : shape) bytes *= static_cast<size_t>(d);
+  if (bytes > 0) std::memcpy(out.mutable_data(), static_cast<const char*>(t.data) + t.byte_offset, bytes);
+  return out;
+}
+
+class Compiled {
+ public:
+  Compiled(std::shared_ptr<const Artifact> artifact, bool has_threads)
+      : artifact_(std::move(artifact)), has_threads_(has_threads) {
+    for (const uint32_t t : signature().results) {
+      const TypeEntry& type = signature().types[t];
+      Result result{type, std::nullopt, std::nullopt};
+      if (std::find(type.dims.begin(), type.dims.end(), kOpen) == type.dims.end()) result.shape = type.dims;
+      results_.push_back(std::move(result));
+    }
+  }
+
+  py::object call(const py::args& args, const py::kwargs& named) {
+    if (has_threads_ && forks() != forks_)
+      throw std::runtime_error(
+          "the process was forked, which ended the threads of the model: open it again here");
+    const py::object out = PyDict_GET_SIZE(named.ptr()) > 0 ? take(named, "out") : py::none();
+    const std::vector<py::object> given = ordered(signature(), args, named);
+    if (!signature().has_data()) return run(given, out);
+    if (!out.is_none())
+      throw py::type_error(
+          "argument `out`: the program gives values of data types, which are written to no array");
+    return call_with_values(given);
+  }
+
+  void save(const std::filesystem::path& path) const {
+    std::error_code error;
+    std::filesystem::copy_file(artifact_->path(), path, std::filesystem::copy_options::overwrite_existing,
+                               error);
+    if (!error) return;
+    errno = error.value();
+    PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
+    throw py::error_already_set();
+  }
+
+  const Signature& signature() const { return artifact_->signature(); }
+  const char* description() const { return artifact_->description(); }
+
+ private:
+  // A tensor of the result: where it may be placed before the run.
+  struct Result {
+    TypeEntry type;
+    std::optional<std::vector<int64_t>> shape;
+    std::optional<py::dtype> dtype;  // when it was asked for first
+  };
+
+  const relay_api& api() const { return artifact_->api(); }
+
+  // Calls `body` with the context, without the GIL. Ctrl-C stops it.
+  template <class Body>
+  void run_in(Artifact::Borrowed& borrowed, const Body& body) const {
+    struct Target {
+      const relay_api* api;
+      relay_context* context;
+    } target{&api(), borrowed.get()};
+    relay_status status;
+    std::string error;
+    bool interrupted = false;
+    {
+      const Unlocked without;
+      const StopOnInterrupt::Stop stop{[](void* self) {
+                                         const auto* t = static_cast<Target*>(self);
+                                         t->api->cancel(t->context);
+                                       },
+                                       &target};
+      StopOnInterrupt guard(stop);
+      status = body(borrowed.get());
+      guard.end();
+      interrupted = guard.was_called();
+      if (status != RELAY_OK) error = api().error(borrowed.get());
+    }
+    if (interrupted) {
+      borrowed.spoil();
+      raise_pending_signals();
+    }
+    if (status != RELAY_OK) raise_status(status, error);
+  }
+
+  py::object run(const std::vector<py::object>& given, const py::object& out) {
+    const Signature& s = signature();
+    std::vector<Lent> inputs, places;
+    for (size_t i = 0; i < given.size(); ++i)
+      inputs.push_back(lend(given[i], s.types[s.parameters[i]], s.inputs[i]));
+    if (!out.is_none()) {
+      places = lend_outputs(out, s, s.results);
+      for (size_t o = 0; o < places.size(); ++o) {
+        for (size_t i = 0; i < inputs.size(); ++i) check_apart(places[o], o, inputs[i], s.inputs[i]);
+      }
+    }
+    std::vector<py::object> made(results_.size());
+    std::vector<DLTensor> tensors;
+    for (Lent& l : inputs) tensors.push_back(l.dlpack());
+    for (size_t i = 0; i < results_.size(); ++i)
+      tensors.push_back(places.empty() ? place_of(results_[i], made[i]) : places[i].dlpack());
+    std::vector<DLTensor*> list;
+    for (DLTensor& t : tensors) list.push_back(&t);
+
+    Artifact::Borrowed borrowed(*artifact_);
+    if (!borrowed.get()) raise_limit("there is no memory for the model's workspace");
+    run_in(borrowed, [&](relay_context* context) {
+      return api().run(context, list.data(), inputs.size(), list.data() + inputs.size(), results_.size());
+    });
+    if (!out.is_none()) return out;
+    // What the context holds is copied before somebody else gets the context.
+    for (size_t i = 0; i < results_.size(); ++i) {
+      if (!results_[i].shape) made[i] = array_of(tensors[inputs.size() + i], results_[i].type.dtype);
+    }
+    if (!s.tuple_result && made.size() == 1) return std::move(made[0]);
+    py::tuple tuple(made.size());
+    for (size_t i = 0; i < made.size(); ++i) tuple[i] = std::move(made[i]);
+    return tuple;
+  }
+
+  // A new array for the output. Without memory if only the run knows its shape.
+  static DLTensor place_of(Result& result, py::object& made) {
+    DLTensor t = {};
+    if (!result.dtype) result.dtype = numpy_dtype(result.type.dtype);
+    if (!result.shape) return t;
+    py::array array = new_array(*result.dtype, *result.shape);
+    made = array;
+    t.data = array.mutable_data();
+    t.device = {kDLCPU, 0};
+    t.ndim = static_cast<int32_t>(result.shape->size());
+    t.dtype = dlpack_dtype(result.type.dtype);
+    t.shape = result.shape->data();
+    return t;
+  }
+
+  py::object call_with_values(const std::vector<py::object>& given) const {
+    Artifact::Borrowed borrowed(*artifact_);
+    relay_context* context = borrowed.get();
+    if (!context) raise_limit("there is no memory for the model's workspace");
+    const auto drop = [&](relay_value* v) { api().value_free(context, v); };
+    const auto check = [&](relay_status status) {
+      if (status != RELAY_OK) raise_status(status, api().error(context));
+    };
+    const Maker<relay_value*> maker{
+        .tensor =
+            [&](uint32_t type, Lent lent) {
+              relay_value* value = nullptr;
+              const DLTensor t = lent.dlpack();
+              check(api().value_tensor(context, type, &t, &value));
+              return value;
+            },
+        .node =
+            [&](uint32_t type, uint32_t constructor, std::vector<relay_value*> fields) {
+              relay_value* value = nullptr;
+              const relay_status status =
+                  api().value_node(context, type, constructor, fields.data(), fields.size(), &value);
+              for (relay_value* field : fields) drop(field);
+              check(status);
+              return value;
+            },
+        .drop = drop};
+    const Reader<relay_value*> reader{.tensor = [&](uint32_t type, relay_value* value) -> py::object {
+                                        relay_value_view view = {.struct_size = sizeof view};
+                                        const relay_status status = api().value_look(context, value, &view);
+                                        py::object out = py::none();
+                                        if (status == RELAY_OK)
+                                          out = array_of(view.tensor, signature().types[type].dtype);
+                                        drop(value);
+                                        check(status);
+                                        return out;
+                                      },
+                                      .node =
+                                          [&](uint32_t, relay_value* value) {
+                                            relay_value_view view = {.struct_size = sizeof view};
+                                            relay_status status = api().value_look(context, value, &view);
+                                            Reader<relay_value*>::Node node{view.constructor, {}};
+                                            for (size_t i = 0; status == RELAY_OK && i < view.field_count;
+                                                 ++i) {
+                                              relay_value* field = nullptr;
+                                              status = api().value_field(context, value, i, &field);
+                                              if (status == RELAY_OK) node.fields.push_back(field);
+                                            }
+                                            drop(value);
+                                            check(status);
+                                            return node;
+                                          }};
+    std::vector<relay_value*> values;
+    relay_value* result = nullptr;
+    try {
+      const Signature& s = signature();
+      for (size_t i = 0; i < given.size(); ++i)
+        values.push_back(make_value<relay_value*>(s, s.parameters[i], given[i], s.inputs[i], maker));
+      run_in(borrowed,
+             [&](relay_context* c) { return api().call(c, values.data(), values.size(), &result); });
+    } catch (...) {
+      for (relay_value* v : values) drop(v);
+      throw;
+    }
+    for (relay_value* v : values) drop(v);
+    return read_value<relay_value*>(signature(), signature().result, result, reader);
+  }
+
+  std::shared_ptr<const Artifact> artifact_;
+  bool has_threads_;
+  unsigned forks_ = forks();
+  std::vector<Result> results_;
+};
+
+// What long work gives.
+struct Made {
+  Diagnostics diagnostics;
+  std::shared_ptr<Artifact> artifact;
+};
+
+void open_into(Made& made, const std::string& path, unsigned threads, std::optional<Denormals> denormals) {
+  auto artifact = std::make_shared<Artifact>();
+  if (std::string wrong = artifact->open(path, threads, denormals); !wrong.empty()) {
+    made.diagnostics.error(Span::none(), "cannot-load", wrong);
+    return;
+  }
+  made.artifact = std::move(artifact);
+}
+
+std::unique_ptr<Compiled> compiled(const std::shared_ptr<Made>& made, const SourceMap& sources, int threads) {
+  if (!made->artifact) raise_diagnostics(made->diagnostics, sources);
+  warn(made->diagnostics, sources);
+  return std::make_unique<Compiled>(std::move(made->artifact), threads != 1);
+}
+
+std::unique_ptr<Compiled> open(const std::filesystem::path& path, int threads) {
+  if (threads < 0) throw py::value_error(cat("argument `threads` is ", threads));
+  const auto made = std::make_shared<Made>();
+  // With a folder in it: a bare name would be looked for where the system keeps libraries.
+  const std::string absolute = std::filesystem::absolute(path).string();
+  run_interruptibly([made, absolute, threads] {
+    open_into(*made, absolute, static_cast<unsigned>(threads), std::nullopt);
+  });
+  return compiled(made, {}, threads);
+}
+
+std::unique_ptr<Compiled> compile(const Program& given, const std::string& target, int threads, int level,
+                                  const std::string& denormals, const std::string& name) {
+  const driver::Options options = engine_options(level, threads, target, denormals);
+  const Program program = copy_to_run(given);
+  aot::EmitOptions emit;
+  emit.model_name = name;
+  emit.opt_level = level;
+  emit.threads = threads;
+  emit.denormals = options.denormals;
+  emit.kernel_files = 2 * usable_cores();
+  const auto made = std::make_shared<Made>();
+  run_interruptibly([made, program, options, emit] {
+    auto folder = std::make_unique<TemporaryFolder>();
+    if (std::string wrong = folder->make(); !wrong.empty()) {
+      made->diagnostics.error(Span::none(), "file-unwritable", wrong);
+      return;
+    }
+    const std::string path = folder->path() + "/model.so";
+    const Result<aot::Sources> sources =
+        driver::emit(program.model, {&options.target, 1}, emit, made->diagnostics);
+    if (!sources || !driver::build(*sources, emit, options.target.cpu.isa, path, made->diagnostics)) return;
+    open_into(*made, path, static_cast<unsigned>(emit.threads), emit.denormals);
+    if (made->artifact) made->artifact->keep(std::move(folder));
+  });
+  return compiled(made, program.sources(), threads);
+}
+
+}  // namespace
+
+void bind_artifact(py::module_& m) {
+  py::class_<Compiled>(
+      m, "Compiled",
+      "A compiled model. Call it with arrays, by position or name, from any number of threads.")
+      .def("__call__", &Compiled::call)
+      .def("run_async", &run_async, "The same call on another thread, to be awaited.")
+      .def("save", &Compiled::save, py::arg("path"), "Copies the library to a file, which relay.open reads.")
+      .def_property_readonly("inputs", [](const Compiled& c) { return c.signature().inputs; })
+      .def_property_readonly("outputs", [](const Compiled& c) { return c.signature().outputs; })
+      .def_property_readonly(
+          "description",
+          [](const Compiled& c) { return py::module_::import("json").attr("loads")(c.description()); },
+          "what docs/artifacts.md says of the description, as a dict")
+      .def("__repr__", [](const Compiled&) { return "<relay.Compiled>"; });
+  m.def("compile", &compile, py::arg("module"), py::kw_only(), py::arg("target") = "native",
+        py::arg("threads") = 1, py::arg("level") = 2, py::arg("denormals") = "flush",
+        py::arg("name") = "model",
+        "The module compiled to a library, which is opened. Needs a C++ compiler: without one, use "
+        "relay.jit.\n\n"
+        "`threads` is how many a run uses; 0: one for each core. Raises DiagnosticError.");
+  m.def("open", &open, py::arg("path"), py::kw_only(), py::arg("threads") = 0,
+        "Opens a library that `save` or `relay compile` wrote. It is code: open only what you would run.\n\n"
+        "`threads` 0 means what was said when it was compiled.");
+}
+
+}  // namespace relay::python

@@ -1,0 +1,201 @@
+// relay.interpret, relay.jit and relay.Executable: engines that run in this process.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+
+#include "base/cat.h"
+#include "base/failure.h"
+#include "driver/driver.h"
+#include "interp/machine.h"
+#include "python/arguments.h"
+#include "python/bindings.h"
+#include "python/errors.h"
+#include "python/model.h"
+#include "python/signature.h"
+#include "python/values.h"
+#include "python/work.h"
+
+namespace relay::python {
+namespace {
+
+// The machine looks whether it is to stop at each step if there is a limit of time, else at each
+// 4096th: a step may be a large operator.
+constexpr std::chrono::hours kLongTime{24 * 365};
+
+class Executable {
+ public:
+  Executable(Program program, const std::string& engine, driver::Options options)
+      : program_(std::move(program)), engine_(engine), threads_(options.threads) {
+    signature_ = signature_of(program_.model);
+    options.limits.cancel = cancel_.get();
+    if (!options.limits.max_time) options.limits.max_time = kLongTime;
+    struct Made {
+      Diagnostics diagnostics;
+      std::optional<driver::Executable> executable;
+    };
+    const auto made = std::make_shared<Made>();
+    // Abandoned work goes on with the module and the flag, so it owns both.
+    run_interruptibly([made, program = program_, engine, options, cancel = cancel_] {
+      const std::lock_guard guard(*program.context);
+      Result<driver::Executable> result = driver::prepare(program.model, engine, options, made->diagnostics);
+      if (result) made->executable = std::move(*result);
+    });
+    if (!made->executable) raise_diagnostics(made->diagnostics, program_.sources());
+    warn(made->diagnostics, program_.sources());
+    executable_ = std::move(made->executable);
+  }
+
+  py::object call(const py::args& args, const py::kwargs& named) const {
+    const py::object out = take(named, "out");
+    return run(ordered(signature_, args, named), out);
+  }
+
+  const Signature& signature() const { return signature_; }
+  const std::string& engine() const { return engine_; }
+
+ private:
+  py::object run(const std::vector<py::object>& given, const py::object& out) const {
+    if (threads_ != 1 && forks() != forks_)
+      throw std::runtime_error(
+          "the process was forked, which ended the threads of the model: make it again here");
+    std::vector<Lent> places;
+    if (!out.is_none()) places = lend_outputs(out, signature_, result_tensors());
+    std::vector<Value> values;
+    for (size_t i = 0; i < given.size(); ++i)
+      values.push_back(value_of(signature_, signature_.parameters[i], given[i], signature_.inputs[i]));
+    driver::Outcome outcome;
+    bool interrupted = false;
+    {
+      const auto lock = lock_interruptibly(*program_.context);  // runs must not overlap
+      const Unlocked without;
+      cancel_->store(false);
+      const StopOnInterrupt::Stop stop{[](void* flag) { static_cast<std::atomic<bool>*>(flag)->store(true); },
+                                       cancel_.get()};
+      StopOnInterrupt guard(stop);
+      outcome = executable_->run(values);
+      guard.end();
+      interrupted = guard.was_called();
+    }
+    if (interrupted) raise_pending_signals();
+    if (outcome.kind == driver::Outcome::Kind::kTrap && outcome.message.starts_with(kWrongShape))
+      check_extents(values);
+    if (outcome.kind == driver::Outcome::Kind::kTrap)
+      raise_trap(outcome.message, outcome.at, program_.sources());
+    if (outcome.kind == driver::Outcome::Kind::kExhausted) raise_limit(outcome.message);
+    if (out.is_none()) return python_value(signature_, signature_.result, outcome.value);
+    write(outcome.value, places);
+    return out;
+  }
+
+  // Raises ValueError for the first argument whose extents contradict its type or an earlier
+  // argument. After a run that says so: most runs need not ask.
+  void check_extents(const std::vector<Value>& values) const {
+    std::vector<Type> types;
+    for (const Var* x : program_.model.entry().params) types.push_back(x->type);
+    const auto lock = lock_interruptibly(*program_.context);
+    for (size_t count = 1; count <= values.size(); ++count) {
+      std::unordered_map<const kernel::ExprNode*, int64_t> variables;
+      try {
+        interp::check_shapes(std::span(values).first(count), std::span(types).first(count), variables,
+                             Span::none());
+      } catch (const Trap& trap) {
+        throw py::value_error(cat("argument `", signature_.inputs[count - 1], "` has a ", trap.what()));
+      }
+    }
+  }
+
+  // The tensors that the result consists of. Raises TypeError if it is more than a tensor or a
+  // tuple of tensors.
+  std::vector<uint32_t> result_tensors() const {
+    const auto is_tensor = [&](uint32_t t) { return signature_.types[t].kind == TypeEntry::Kind::kTensor; };
+    const TypeEntry& entry = signature_.types[signature_.result];
+    if (is_tensor(signature_.result)) return {signature_.result};
+    std::vector<uint32_t> out;
+    if (entry.kind == TypeEntry::Kind::kTuple) out = entry.constructors[0].fields;
+    if (entry.kind == TypeEntry::Kind::kTuple && std::all_of(out.begin(), out.end(), is_tensor)) return out;
+    throw py::type_error(cat("argument `out`: the program gives ", entry.text,
+                             ", and only tensors and tuples of tensors are written to arrays"));
+  }
+
+  static void write(const Value& result, std::vector<Lent>& places) {
+    for (size_t i = 0; i < places.size(); ++i) {
+      const Tensor& t = result.is_tensor() ? result.tensor() : result.fields()[i].tensor();
+      if (t.shape() != places[i].shape) {
+        throw py::value_error(cat("argument `out` (array ", i, ") has the shape ", show(places[i].shape),
+                                  ", and the result has ", show(t.shape())));
+      }
+      if (t.bytes() > 0) std::memcpy(places[i].data, t.data(), t.bytes());
+    }
+  }
+
+  Program program_;
+  std::string engine_;
+  int threads_;
+  unsigned forks_ = forks();
+  Signature signature_;
+  std::shared_ptr<std::atomic<bool>> cancel_ = std::make_shared<std::atomic<bool>>(false);
+  std::optional<driver::Executable> executable_;
+};
+
+std::unique_ptr<Executable> jit(const Program& program, int threads, int level, const std::string& target,
+                                const std::string& denormals) {
+  return std::make_unique<Executable>(copy_to_run(program), "jit",
+                                      engine_options(level, threads, target, denormals));
+}
+
+// An option of `interpret`, as a number from `least`.
+template <class T>
+std::optional<T> limit(const py::kwargs& named, const char* option, T least) {
+  const py::object given = take(named, option);
+  if (given.is_none()) return std::nullopt;
+  try {
+    const T value = py::cast<T>(given);
+    if (value >= least) return value;
+  } catch (const py::cast_error&) {
+    throw py::type_error(cat("argument `", option, "` is no number that it can have"));
+  }
+  throw py::value_error(cat("argument `", option, "` is below ", least));
+}
+
+py::object interpret(const Program& program, const py::args& args, const py::kwargs& named) {
+  driver::Options options;
+  if (const auto n = limit<uint64_t>(named, "fuel", 1)) options.limits.fuel = *n;
+  if (const auto n = limit<size_t>(named, "max_depth", 1)) options.limits.max_depth = *n;
+  if (const auto n = limit<uint64_t>(named, "max_memory", 1)) options.limits.max_bytes = *n;
+  if (const auto seconds = limit<double>(named, "max_time", 0)) {
+    if (!(*seconds <= 3e8)) throw py::value_error("argument `max_time` is in seconds, at most 3e8");
+    options.limits.max_time = std::chrono::nanoseconds(static_cast<int64_t>(*seconds * 1e9));
+  }
+  return Executable(copy_to_run(program), "interp", options).call(args, named);
+}
+
+}  // namespace
+
+void bind_engines(py::module_& m) {
+  py::class_<Executable>(
+      m, "Executable", "A model made ready to run in this process. Call it with arrays, by position or name.")
+      .def("__call__", &Executable::call)
+      .def("run_async", &run_async, "The same call on another thread, to be awaited.")
+      .def_property_readonly("inputs", [](const Executable& e) { return e.signature().inputs; })
+      .def_property_readonly("outputs", [](const Executable& e) { return e.signature().outputs; })
+      .def("__repr__", [](const Executable& e) { return cat("<relay.Executable on ", e.engine(), ">"); });
+  m.def("jit", &jit, py::arg("module"), py::kw_only(), py::arg("threads") = 1, py::arg("level") = 2,
+        py::arg("target") = "native", py::arg("denormals") = "flush",
+        "The module made ready on the engine `jit`: the whole language, without a C++ compiler.\n\n"
+        "Runs of one Executable wait for each other. Results are arrays of their own.");
+  m.def("interpret", &interpret,
+        "interpret(module, *inputs, fuel=None, max_depth=None, max_time=None, max_memory=None, out=None, "
+        "**inputs)\n\n"
+        "Runs the module on the reference interpreter, which defines what programs mean. It is slow.\n"
+        "`fuel` is in steps, `max_time` in seconds, `max_memory` in bytes of the process.");
+}
+
+}  // namespace relay::python

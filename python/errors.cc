@@ -1,0 +1,156 @@
+#include "python/errors.h"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/cat.h"
+#include "python/bindings.h"
+
+namespace relay::python {
+namespace {
+
+// A range of a source text, by lines and columns from 1.
+struct Place {
+  std::string file;
+  size_t line, column, end_line, end_column;
+};
+
+// A diagnostic without its sources.
+struct Said {
+  bool is_error;
+  std::string slug, message, text;
+  std::optional<Place> span;
+  std::vector<std::string> notes;
+};
+
+std::optional<Place> place_of(Span at, const SourceMap& sources) {
+  if (!at.known()) return std::nullopt;
+  const SourceMap::Position begin = sources.position(at.file, at.begin);
+  const SourceMap::Position end = sources.position(at.file, at.end);
+  return Place{std::string(sources.name(at.file)), begin.line, begin.column, end.line, end.column};
+}
+
+Said said(const Diagnostic& d, const SourceMap& sources) {
+  return {.is_error = d.severity() == Severity::kError,
+          .slug = std::string(d.slug().name()),
+          .message = d.message(),
+          .text = render(d, sources),
+          .span = place_of(d.span(), sources),
+          .notes = d.notes()};
+}
+
+// The line of the place with carets below, as diagnostics have it.
+std::string text_of_trap(const std::string& message, Span at, const SourceMap& sources) {
+  if (!at.known()) return message;
+  const SourceMap::Position begin = sources.position(at.file, at.begin);
+  const size_t rest = begin.text.size() - std::min(begin.text.size(), begin.column - 1);
+  const size_t width = std::clamp<size_t>(at.end - at.begin, 1, std::max<size_t>(rest, 1));
+  return cat(sources.place(at), ": trap: ", message, "\n  ", begin.text, "\n  ",
+             std::string(begin.column - 1, ' '), "^", std::string(width - 1, '~'));
+}
+
+py::object class_of(const char* name) { return py::module_::import("relay._relay").attr(name); }
+
+struct Failure {
+  const char* kind;
+  std::string message, text;
+  py::object slug = py::none(), span = py::none();
+  std::vector<std::string> notes = {};
+  std::vector<Said> diagnostics = {};
+};
+
+[[noreturn]] void raise(const Failure& failure) {
+  const py::object type = class_of(failure.kind);
+  const py::object exception = type(failure.text);
+  exception.attr("message") = failure.message;
+  exception.attr("text") = failure.text;
+  exception.attr("slug") = failure.slug;
+  exception.attr("span") = failure.span;
+  exception.attr("notes") = failure.notes;
+  exception.attr("diagnostics") = failure.diagnostics;
+  PyErr_SetObject(type.ptr(), exception.ptr());
+  throw py::error_already_set();
+}
+
+std::string trimmed_end(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+void raise_diagnostics(const Diagnostics& diagnostics, const SourceMap& sources) {
+  Failure failure{.kind = "DiagnosticError",
+                  .message = "it failed, and no reason was given",
+                  .text = trimmed_end(diagnostics.render(sources))};
+  bool found = false;
+  for (const Diagnostic* d : diagnostics.in_order()) {
+    failure.diagnostics.push_back(said(*d, sources));
+    if (found || d->severity() != Severity::kError) continue;
+    found = true;
+    const Said& first = failure.diagnostics.back();
+    failure.message = first.message;
+    failure.slug = py::str(first.slug);
+    failure.span = py::cast(first.span);
+    failure.notes = first.notes;
+  }
+  if (failure.text.empty()) failure.text = failure.message;
+  raise(failure);
+}
+
+void raise_trap(const std::string& message, Span at, const SourceMap& sources) {
+  raise({.kind = "TrapError",
+         .message = message,
+         .text = text_of_trap(message, at, sources),
+         .span = py::cast(place_of(at, sources))});
+}
+
+void raise_limit(const std::string& message) {
+  raise({.kind = "LimitError", .message = message, .text = message});
+}
+
+void warn(const Diagnostics& diagnostics, const SourceMap& sources) {
+  for (const Diagnostic* d : diagnostics.in_order()) {
+    if (d->severity() != Severity::kWarning) continue;
+    const std::string text = trimmed_end(render(*d, sources));
+    if (PyErr_WarnEx(class_of("DiagnosticWarning").ptr(), text.c_str(), 1) != 0)
+      throw py::error_already_set();
+  }
+}
+
+void bind_errors(py::module_& m) {
+  const auto add = [&](const char* name, py::handle base, const char* doc) {
+    const std::string full = cat("relay.", name);
+    m.attr(name) =
+        py::reinterpret_steal<py::object>(PyErr_NewExceptionWithDoc(full.c_str(), doc, base.ptr(), nullptr));
+  };
+  add("Error", PyExc_Exception,
+      "What goes wrong in Relay. Has `message`, `slug`, `span`, `notes`, `text` and `diagnostics`.");
+  add("DiagnosticError", m.attr("Error"),
+      "A model, an option or this machine is wrong. `slug` is explained by `relay explain SLUG`.");
+  add("TrapError", m.attr("Error"), "The program ran and failed, for instance by an index out of its range.");
+  add("LimitError", m.attr("Error"), "A run reached a limit: of steps, depth, time or memory.");
+  add("DiagnosticWarning", PyExc_UserWarning, "Something about a model that is worth a look.");
+
+  py::class_<Place>(m, "Span", "A range of a source text. Lines and columns begin with 1.")
+      .def_readonly("file", &Place::file)
+      .def_readonly("line", &Place::line)
+      .def_readonly("column", &Place::column)
+      .def_readonly("end_line", &Place::end_line)
+      .def_readonly("end_column", &Place::end_column)
+      .def("__repr__", [](const Place& p) { return cat(p.file, ":", p.line, ":", p.column); });
+  py::class_<Said>(m, "Diagnostic", "One message about a model.")
+      .def_property_readonly("severity", [](const Said& s) { return s.is_error ? "error" : "warning"; })
+      .def_readonly("slug", &Said::slug)
+      .def_readonly("message", &Said::message)
+      .def_readonly("span", &Said::span)
+      .def_readonly("notes", &Said::notes)
+      .def_readonly("text", &Said::text)
+      .def("__repr__", [](const Said& s) { return trimmed_end(s.text); });
+}
+
+}  // namespace relay::python

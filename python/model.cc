@@ -1,0 +1,288 @@
+// relay.load, relay.parse and relay.Module: driver/model.h.
+#include "python/model.h"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "base/cat.h"
+#include "driver/driver.h"
+#include "op/operators.h"
+#include "passes/runner.h"
+#include "python/bindings.h"
+#include "python/errors.h"
+#include "python/work.h"
+#include "typecheck/check.h"
+#include "typecheck/read.h"
+
+namespace relay::python {
+namespace {
+
+// What long work gives: all that is needed to go on, owned.
+struct Loaded {
+  Diagnostics diagnostics;
+  std::optional<driver::Model> model;
+  Module into;  // its context has the sources
+};
+
+Program program_of(const std::shared_ptr<Loaded>& loaded) {
+  const SourceMap& sources = loaded->into.context().sources();
+  if (!loaded->model) raise_diagnostics(loaded->diagnostics, sources);
+  warn(loaded->diagnostics, sources);
+  return {std::move(*loaded->model)};
+}
+
+using Shapes = std::map<std::string, std::vector<std::variant<int64_t, std::string>>>;
+
+driver::InputShapes input_shapes(const Shapes& shapes) {
+  driver::InputShapes out;
+  for (const auto& [name, dims] : shapes) {
+    for (const auto& dim : dims) {
+      frontend::InputDim d{};
+      if (const auto* extent = std::get_if<int64_t>(&dim)) {
+        if (*extent < 0)
+          throw py::value_error(cat("argument `shapes`: input `", name, "` has the extent ", *extent));
+        d.extent = *extent;
+      } else {
+        d.extent = -1;
+        d.name = std::get<std::string>(dim);
+      }
+      out[name].push_back(std::move(d));
+    }
+  }
+  return out;
+}
+
+Program load(const std::filesystem::path& path, const std::optional<std::string>& function,
+             const Shapes& shapes, const std::vector<std::filesystem::path>& libraries) {
+  driver::LoadOptions options;
+  options.function = function.value_or("main");
+  options.may_lack_function = !function;
+  options.known.shapes = input_shapes(shapes);
+  options.runs = !libraries.empty();
+  for (const std::filesystem::path& library : libraries) options.libraries.push_back(library.string());
+  const auto loaded = std::make_shared<Loaded>();
+  loaded->into = options.into;
+  run_interruptibly([loaded, options, path = path.string()] {
+    Result<driver::Model> model = driver::load(path, options, loaded->diagnostics);
+    if (model) loaded->model = std::move(*model);
+  });
+  return program_of(loaded);
+}
+
+// The text, checked, as a model; nothing if something is wrong, which is reported.
+std::optional<driver::Model> parsed(const std::string& text, const std::string& name,
+                                    const std::optional<std::string>& function, const Module& into,
+                                    Diagnostics& diagnostics) {
+  ParseOptions parse;
+  parse.into = into;
+  const Result<Module> read = typecheck::read(name, text, diagnostics, op::operators(), parse);
+  const Result<Module> checked = read ? typecheck::check(*read, diagnostics) : Result<Module>(kReported);
+  if (!checked) return std::nullopt;
+  driver::LoadOptions options;
+  options.function = function.value_or("main");
+  options.into = into;
+  if (!checked->function(options.function)) {
+    if (!function) return driver::Model{.module = *checked, .function = ""};
+    diagnostics.error(Span::none(), "no-such-function", cat(name, " has no function @", options.function));
+    return std::nullopt;
+  }
+  Result<driver::Model> model = driver::model_of(*checked, name, options, {}, diagnostics);
+  return model ? std::optional(std::move(*model)) : std::nullopt;
+}
+
+Program parse(const std::string& text, const std::string& name, const std::optional<std::string>& function) {
+  const auto loaded = std::make_shared<Loaded>();
+  run_interruptibly([loaded, text, name, function] {
+    loaded->model = parsed(text, name, function, loaded->into, loaded->diagnostics);
+  });
+  return program_of(loaded);
+}
+
+// --- Module --------------------------------------------------------------------------------------
+
+std::string text_of(const Program& p, bool elide) {
+  const auto lock = lock_interruptibly(*p.context);
+  return op::text_of(p.model.module, {.elide = elide});
+}
+
+Program run_passes(const Program& p, const std::optional<std::string>& passes, int level,
+                   const std::string& target) {
+  const driver::Options options = engine_options(level, 1, target, "flush");
+  const auto loaded = std::make_shared<Loaded>();
+  loaded->into = p.model.module;
+  run_interruptibly([loaded, p, passes, options] {
+    const std::lock_guard guard(*p.context);
+    Diagnostics& diagnostics = loaded->diagnostics;
+    const Result<passes::Pipeline> pipeline =
+        passes ? passes::parse_pipeline(*passes, diagnostics)
+               : passes::default_pipeline(options.opt_level, options.target);
+    const Result<Module> done = pipeline ? passes::run_pipeline(p.model.module, *pipeline,
+                                                                driver::runner_options(options), diagnostics)
+                                         : Result<Module>(kReported);
+    if (!done) return;
+    loaded->model = p.model;
+    loaded->model->module = *done;
+  });
+  Program out = program_of(loaded);
+  out.context = p.context;
+  return out;
+}
+
+struct Function {
+  Program program;
+  std::string name;
+
+  const Fn& fn() const { return *program.model.module.function(name); }
+  std::string type() const {
+    const auto lock = lock_interruptibly(*program.context);
+    return print(fn().type);
+  }
+  std::string text() const {
+    const auto lock = lock_interruptibly(*program.context);
+    const Operators operators = op::operators();
+    return print(static_cast<Expr>(program.model.module.function(name)),
+                 {.operators = &operators, .elide = true});
+  }
+  std::vector<std::string> parameters() const {
+    std::vector<std::string> out;
+    for (const Var* x : fn().params) out.push_back(x->name.str());
+    return out;
+  }
+};
+
+struct DataType {
+  std::string name;
+  std::vector<std::string> parameters;
+  std::map<std::string, std::vector<std::string>> constructors;  // types of the fields
+};
+
+std::map<std::string, Function> functions_of(const Program& p) {
+  std::map<std::string, Function> out;
+  for (const auto& [name, fn] : p.model.module.functions()) out.emplace(name.str(), Function{p, name.str()});
+  return out;
+}
+
+std::map<std::string, DataType> types_of(const Program& p) {
+  const auto lock = lock_interruptibly(*p.context);
+  std::map<std::string, DataType> out;
+  for (const auto& [name, def] : p.model.module.data_types()) {
+    DataType type{name.str(), {}, {}};
+    for (const TypeVar* v : def->params) type.parameters.push_back(v->name.str());
+    for (const Constructor* c : def->ctors) {
+      std::vector<std::string>& fields = type.constructors[c->name.str()];
+      for (const Type t : c->fields) fields.push_back(print(t));
+    }
+    out.emplace(type.name, std::move(type));
+  }
+  return out;
+}
+
+std::string described(const Program& p) {
+  std::string out = "<relay.Module with";
+  for (const auto& [name, fn] : p.model.module.functions()) {
+    if (out.size() > 200) return out + " ...>";
+    out += cat(" @", name.text());
+  }
+  return out + ">";
+}
+
+void bind_parts(py::module_& m) {
+  py::class_<Function>(m, "Function", "A function of a module.")
+      .def_readonly("name", &Function::name)
+      .def_property_readonly("type", &Function::type, "its type, as the language writes it")
+      .def_property_readonly("parameters", &Function::parameters, "their names, in order")
+      .def("__str__", &Function::text)
+      .def("__repr__",
+           [](const Function& f) { return cat("<relay.Function @", f.name, ": ", f.type(), ">"); });
+  py::class_<DataType>(m, "DataType", "A data type of a module.")
+      .def_readonly("name", &DataType::name)
+      .def_readonly("parameters", &DataType::parameters)
+      .def_readonly("constructors", &DataType::constructors,
+                    "the types of the fields, by the constructor's name")
+      .def("__repr__", [](const DataType& t) { return cat("<relay.DataType ", t.name, ">"); });
+}
+
+}  // namespace
+
+Program copy_to_run(const Program& program) {
+  if (program.model.function.empty()) {
+    Diagnostics diagnostics;
+    diagnostics.error(Span::none(), "no-such-function", "the module has no function @main")
+        .note("name another one by `function=`, where the module is loaded or parsed");
+    raise_diagnostics(diagnostics, {});
+  }
+  const auto lock = lock_interruptibly(*program.context);
+  const Unlocked without;
+  Program out{program.model};
+  out.model.module = compact(program.model.module);
+  return out;
+}
+
+driver::Options engine_options(int level, int threads, const std::string& target,
+                               const std::string& denormals) {
+  if (level < 0 || level > 3)
+    throw py::value_error(cat("argument `level` is ", level, ", and levels go from 0 to 3"));
+  if (threads < 0) throw py::value_error(cat("argument `threads` is ", threads));
+  if (std::string wrong = target::wrong_target(target); !wrong.empty())
+    throw py::value_error(cat("argument `target`: ", wrong));
+  if (denormals != "flush" && denormals != "keep")
+    throw py::value_error(
+        cat("argument `denormals` is \"", denormals, "\", and it is \"flush\" or \"keep\""));
+  driver::Options out;
+  out.opt_level = level;
+  out.threads = threads;
+  out.target = target::target_of(target);
+  out.denormals = denormals == "keep" ? Denormals::kKeep : Denormals::kFlush;
+  return out;
+}
+
+void bind_model(py::module_& m) {
+  bind_parts(m);
+  py::class_<Program>(m, "Module", "A model: a module that was read and type checked.")
+      .def("__str__", [](const Program& p) { return text_of(p, true); })
+      .def("__repr__", &described)
+      .def("text", &text_of, py::arg("elide") = false,
+           "The module as a text. With `elide`, large constants are only named, as in `print(module)`.")
+      .def_property_readonly("functions", &functions_of, "functions by name")
+      .def_property_readonly("types", &types_of, "data types by name")
+      .def_property_readonly(
+          "function", [](const Program& p) { return p.model.function; },
+          "the function that is run; empty if there is none")
+      .def_property_readonly("inputs", [](const Program& p) { return p.model.input_names; })
+      .def_property_readonly("outputs", [](const Program& p) { return p.model.output_names; })
+      .def("__getitem__",
+           [](const Program& p, const std::string& name) {
+             if (!p.model.module.function(name)) throw py::key_error(cat("there is no function @", name));
+             return Function{p, name};
+           })
+      .def("__contains__",
+           [](const Program& p, const std::string& name) { return p.model.module.function(name) != nullptr; })
+      .def(py::pickle([](const Program& p) { return py::make_tuple(text_of(p, false), p.model.function); },
+                      [](const py::tuple& state) {
+                        const auto function = py::cast<std::string>(state[1]);
+                        return parse(py::cast<std::string>(state[0]), "<pickle>",
+                                     function.empty() ? std::nullopt : std::optional(function));
+                      }))
+      .def("__len__", [](const Program& p) { return p.model.module.functions().size(); })
+      .def("__iter__", [](const Program& p) { return py::iter(py::cast(functions_of(p))); })
+      .def("run", &run_passes, py::arg("passes") = py::none(), py::kw_only(), py::arg("level") = 2,
+           py::arg("target") = "native",
+           "The module after these passes, as \"simplify-inference,fuse\"; without a name, after those of "
+           "the level.");
+  m.def("load", &load, py::arg("path"), py::arg("function") = py::none(), py::kw_only(),
+        py::arg("shapes") = Shapes(), py::arg("libraries") = std::vector<std::filesystem::path>(),
+        "Reads a model: a .onnx or .relay file, or a graph's folder or .json.\n\n"
+        "`shapes` gives extents to inputs: {\"x\": [1, 3, 224, 224]}. `libraries` have the C functions of\n"
+        "external kernels. Raises DiagnosticError.");
+  m.def("parse", &parse, py::arg("text"), py::arg("name") = "<text>", py::arg("function") = py::none(),
+        "Reads a module from a text of the language. `name` stands in messages. Raises DiagnosticError.");
+}
+
+}  // namespace relay::python

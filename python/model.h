@@ -1,0 +1,31 @@
+// relay.Module: a model that was read and type checked.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "driver/engines.h"
+#include "driver/model.h"
+
+namespace relay::python {
+
+struct Program {
+  driver::Model model;
+  // Of the module's context, in which one thread at a time may make expressions. All modules that
+  // passes made of each other share both.
+  std::shared_ptr<std::timed_mutex> context = std::make_shared<std::timed_mutex>();
+
+  const SourceMap& sources() const { return model.module.context().sources(); }
+};
+
+// The same in a context of its own: for work that goes on while the module is used. Raises
+// DiagnosticError if the module has no function to run.
+Program copy_to_run(const Program& program);
+
+// Options of engines, of which each keyword argument is one. Raises ValueError for a level, a
+// target or a word that there is not.
+driver::Options engine_options(int level, int threads, const std::string& target,
+                               const std::string& denormals);
+
+}  // namespace relay::python

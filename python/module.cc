@@ -1,0 +1,16 @@
+// The extension module `relay._relay`. The package's __init__.py gives its names to users.
+#include "python/bindings.h"
+#include "python/tensors.h"
+#include "python/work.h"
+
+PYBIND11_MODULE(_relay, m) {
+  m.doc() = "The C++ API of Relay (docs/cpp.md) for Python (docs/python.md).";
+  relay::python::load_numpy();
+  relay::python::bind_errors(m);
+  relay::python::bind_model(m);
+  relay::python::bind_passes(m);
+  relay::python::bind_engines(m);
+  relay::python::bind_artifact(m);
+  relay::python::bind_verifier(m);
+  relay::python::wait_for_abandoned_work_at_exit();
+}

@@ -1,0 +1,182 @@
+// relay.verify and its report: driver/verifier.h.
+#include "driver/verifier.h"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/cat.h"
+#include "base/failure.h"
+#include "driver/driver.h"
+#include "python/arguments.h"
+#include "python/bindings.h"
+#include "python/errors.h"
+#include "python/model.h"
+#include "python/values.h"
+#include "python/work.h"
+
+namespace relay::python {
+namespace {
+
+using Row = driver::VerifyRow;
+
+struct Report {
+  std::vector<Row> rows;
+  std::vector<std::string> notes;
+
+  bool ok() const {
+    return std::all_of(rows.begin(), rows.end(), [](const Row& r) { return !r.skipped.empty() || r.ok; });
+  }
+  // What failed comes before what differs, and that before what used the most of its bound.
+  const Row* worst() const {
+    const auto rank = [](const Row& r) {
+      const driver::Verdict v = r.verdict();
+      return std::pair(v == driver::Verdict::kFailed    ? 2
+                       : v == driver::Verdict::kDiffers ? 1
+                                                        : 0,
+                       r.worst.needed);
+    };
+    const Row* out = nullptr;
+    for (const Row& r : rows) {
+      if (r.skipped.empty() && (!out || rank(r) > rank(*out))) out = &r;
+    }
+    return out;
+  }
+};
+
+py::dict dict_of(const Row& r) {
+  py::dict out;
+  out["engine"] = r.engine;
+  out["level"] = r.level;
+  out["verdict"] = std::string(driver::name(r.verdict()));
+  out["trouble"] = r.trouble();
+  out["output"] = r.output;
+  out["error"] = r.worst.error;
+  out["bound"] = r.worst.bound;
+  out["needed"] = r.worst.needed;
+  out["seconds"] = r.seconds;
+  out["prepare_seconds"] = r.prepare_seconds;
+  return out;
+}
+
+py::dict dict_of(const Report& r) {
+  py::list rows;
+  for (const Row& row : r.rows) rows.append(dict_of(row));
+  py::dict out;
+  out["ok"] = r.ok();
+  out["rows"] = rows;
+  out["notes"] = r.notes;
+  return out;
+}
+
+// The outputs of another program, as tensors.
+frontend::data::NamedTensors given_outputs(const Program& program, const Signature& signature,
+                                           py::handle expected) {
+  std::vector<uint32_t> types{signature.result};
+  const TypeEntry& entry = signature.types[signature.result];
+  if (entry.kind == TypeEntry::Kind::kTuple) types = entry.constructors[0].fields;
+  Signature outputs{.types = signature.types, .inputs = program.model.output_names, .parameters = types};
+  if (outputs.inputs.size() != types.size())
+    throw py::type_error(
+        cat("argument `expected`: the program gives ", entry.text, ", which has parts without names"));
+  const std::vector<py::object> given = ordered(outputs, expected);
+  frontend::data::NamedTensors out;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (signature.types[types[i]].kind != TypeEntry::Kind::kTensor)
+      throw py::type_error(cat("argument `expected`: output `", outputs.inputs[i], "` is no tensor"));
+    out.push_back(
+        {outputs.inputs[i], tensor_of(lend(given[i], signature.types[types[i]], outputs.inputs[i]))});
+  }
+  return out;
+}
+
+struct Verified {
+  Diagnostics diagnostics;
+  std::optional<Report> report;
+  std::optional<Trap> trap;
+};
+
+Report verify(const Program& given, py::handle inputs, const std::vector<std::string>& engines,
+              const std::vector<int>& levels, int threads, const std::string& target,
+              const std::string& denormals, py::handle expected) {
+  driver::VerifyOptions options;
+  const driver::Options common = engine_options(0, threads, target, denormals);
+  for (const int level : levels) engine_options(level, threads, target, denormals);
+  options.target = common.target;
+  options.denormals = common.denormals;
+  options.engines = engines;
+  options.levels = levels;
+  options.threads = threads;
+  for (const std::string& engine : engines) {
+    if (std::string wrong = driver::wrong_engine(engine); !wrong.empty())
+      throw py::value_error(cat("argument `engines`: ", wrong));
+  }
+  const Program program = copy_to_run(given);
+  const Signature signature = signature_of(program.model);
+  const std::vector<py::object> arguments = ordered(signature, inputs);
+  std::vector<Value> values;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    values.push_back(value_of(signature, signature.parameters[i], arguments[i], signature.inputs[i]));
+  std::optional<frontend::data::NamedTensors> theirs;
+  if (!expected.is_none()) theirs = given_outputs(program, signature, expected);
+
+  const auto verified = std::make_shared<Verified>();
+  run_interruptibly([verified, program, options, values, theirs] {
+    try {
+      const Result<driver::Model> model = driver::specialise(program.model, values, verified->diagnostics);
+      if (!model) return;
+      driver::Verifier verifier(*model, options);
+      std::vector<Row> rows = verifier.run(values, theirs ? &*theirs : nullptr);
+      verified->report = Report{std::move(rows), verifier.notes()};
+    } catch (const Trap& trap) {
+      verified->trap = trap;
+    }
+  });
+  if (verified->trap) raise_trap(verified->trap->what(), verified->trap->span, program.sources());
+  if (!verified->report) raise_diagnostics(verified->diagnostics, program.sources());
+  warn(verified->diagnostics, program.sources());
+  return std::move(*verified->report);
+}
+
+}  // namespace
+
+void bind_verifier(py::module_& m) {
+  py::class_<Row>(m, "Row", "One engine at one level, compared with the reference.")
+      .def_readonly("engine", &Row::engine)
+      .def_readonly("level", &Row::level)
+      .def_property_readonly(
+          "verdict", [](const Row& r) { return std::string(driver::name(r.verdict())); },
+          "\"agrees\", \"differs\", \"failed\" or \"skipped\"")
+      .def_property_readonly("trouble", &Row::trouble, "what is wrong; empty if it agrees")
+      .def_property_readonly("error", [](const Row& r) { return r.worst.error; })
+      .def_property_readonly("bound", [](const Row& r) { return r.worst.bound; })
+      .def_property_readonly(
+          "needed", [](const Row& r) { return r.worst.needed; }, "the share of the bound, 1 is all")
+      .def_readonly("output", &Row::output)
+      .def_readonly("seconds", &Row::seconds)
+      .def("to_dict", [](const Row& r) { return dict_of(r); })
+      .def("__repr__",
+           [](const Row& r) { return cat("<relay.Row ", r.label(), ": ", driver::name(r.verdict()), ">"); });
+  py::class_<Report>(m, "Report", "What comparing engines gave. `print(report)` is a table.")
+      .def_readonly("rows", &Report::rows)
+      .def_readonly("notes", &Report::notes)
+      .def_property_readonly("ok", &Report::ok, "no engine differs or failed")
+      .def_property_readonly("worst", &Report::worst, py::return_value_policy::reference_internal,
+                             "the row to look at first; None if all engines skipped the program")
+      .def("to_dict", [](const Report& r) { return dict_of(r); })
+      .def("__str__", [](const Report& r) { return driver::show(r.rows); })
+      .def("__repr__", [](const Report& r) { return driver::show(r.rows); });
+  m.def("verify", &verify, py::arg("module"), py::arg("inputs"), py::kw_only(),
+        py::arg("engines") = std::vector<std::string>(), py::arg("levels") = std::vector<int>{0, 1, 2, 3},
+        py::arg("threads") = 1, py::arg("target") = "native", py::arg("denormals") = "flush",
+        py::arg("expected") = py::none(),
+        "Compares engines with the reference interpreter, within the bounds of docs/semantics.md.\n\n"
+        "`inputs` is a dict by name, a sequence, or one array. No `engines` means all. `expected` has the\n"
+        "outputs of another program, which are compared too.");
+}
+
+}  // namespace relay::python

@@ -1,0 +1,194 @@
+#include "python/work.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+namespace relay::python {
+namespace {
+
+// How late Ctrl-C may be noticed.
+constexpr std::chrono::milliseconds kWatchEvery{20};
+
+bool on_main_thread() {
+  static thread_local const bool kIs = ::syscall(SYS_gettid) == ::getpid();
+  return kIs;
+}
+
+// Work that somebody waits for, or nobody any more.
+struct Pending {
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool has_ended = false;
+  std::exception_ptr failure;
+};
+
+// Threads that run work, whether or not they were abandoned.
+struct Threads {
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t count = 0;
+};
+// Never destroyed: a thread may still look at it when the process ends.
+Threads& threads() {
+  static Threads& all = *new Threads;
+  return all;
+}
+
+// --- the handler of SIGINT -----------------------------------------------------------------------
+
+// A handler can see nothing but globals.
+std::atomic<const StopOnInterrupt::Stop*> stop_now{nullptr};
+std::atomic<bool> stop_called{false};
+std::atomic<int> handlers_inside{0};
+struct sigaction handler_before;
+
+// Python was told not to handle the signal: it is ignored, or ends the process.
+bool is_handled(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) || (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+}
+
+void on_interrupt(int signal, siginfo_t* info, void* context) {
+  handlers_inside.fetch_add(1);
+  if (const StopOnInterrupt::Stop* stop = stop_now.load()) {
+    stop_called.store(true);
+    stop->call(stop->self);
+  }
+  handlers_inside.fetch_sub(1);
+  if (!is_handled(handler_before)) return;
+  if (handler_before.sa_flags & SA_SIGINFO) {
+    handler_before.sa_sigaction(signal, info, context);
+  } else {
+    handler_before.sa_handler(signal);
+  }
+}
+
+std::atomic<unsigned> fork_count{0};
+
+}  // namespace
+
+Unlocked::~Unlocked() noexcept(false) {
+  struct Hang {
+    bool armed = true;
+    ~Hang() {
+      while (armed) ::pause();
+    }
+  } if_unwound;
+  PyEval_RestoreThread(state_);
+  if_unwound.armed = false;
+}
+
+void run_interruptibly(std::function<void()> work) {
+  if (!on_main_thread()) {
+    const Unlocked without;
+    work();
+    return;
+  }
+  const auto pending = std::make_shared<Pending>();
+  {
+    const Unlocked without;
+    const std::lock_guard guard(threads().mutex);
+    ++threads().count;
+  }
+  std::thread thread;
+  try {
+    thread = std::thread([pending, work = std::move(work)]() mutable {
+      try {
+        work();
+      } catch (...) {
+        pending->failure = std::current_exception();
+      }
+      work = nullptr;  // what it owns ends before anybody is told
+      {
+        const std::lock_guard guard(pending->mutex);
+        pending->has_ended = true;
+        pending->ended.notify_all();
+      }
+      const std::lock_guard guard(threads().mutex);
+      --threads().count;
+      threads().changed.notify_all();
+    });
+  } catch (...) {
+    const std::lock_guard guard(threads().mutex);
+    --threads().count;
+    throw;
+  }
+  thread.detach();
+  while (true) {
+    {
+      const Unlocked without;
+      std::unique_lock lock(pending->mutex);
+      if (pending->ended.wait_for(lock, kWatchEvery, [&] { return pending->has_ended; })) break;
+    }
+    raise_pending_signals();
+  }
+  if (pending->failure) std::rethrow_exception(std::exchange(pending->failure, nullptr));
+}
+
+std::unique_lock<std::timed_mutex> lock_interruptibly(std::timed_mutex& mutex) {
+  std::unique_lock lock(mutex, std::try_to_lock);
+  while (!lock.owns_lock()) {
+    {
+      const Unlocked without;
+      if (lock.try_lock_for(kWatchEvery)) break;
+    }
+    raise_pending_signals();
+  }
+  return lock;
+}
+
+void wait_for_abandoned_work_at_exit() {
+  pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1); });
+  py::module_::import("atexit").attr("register")(py::cpp_function([] {
+    if (forks() > 0) return;  // the threads are the other process's
+    const Unlocked without;
+    std::unique_lock lock(threads().mutex);
+    threads().changed.wait(lock, [] { return threads().count == 0; });
+  }));
+}
+
+StopOnInterrupt::StopOnInterrupt(const Stop& stop) {
+  if (!on_main_thread() || stop_now.load() != nullptr) return;
+  // The handler may be called before the second call below has said what it replaced: that is most
+  // often what it was the last time.
+  static const bool kAsked = ::sigaction(SIGINT, nullptr, &handler_before) == 0;
+  if (!kAsked) return;
+  stop_called.store(false);
+  stop_now.store(&stop);
+  struct sigaction now = {}, before = {};
+  now.sa_sigaction = on_interrupt;
+  now.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  if (::sigaction(SIGINT, &now, &before) != 0) {
+    stop_now.store(nullptr);
+    return;
+  }
+  handler_before = before;
+  installed_ = active_ = true;
+  if (!is_handled(before)) end();
+}
+
+void StopOnInterrupt::end() {
+  if (!active_) return;
+  active_ = false;
+  ::sigaction(SIGINT, &handler_before, nullptr);
+  stop_now.store(nullptr);
+  while (handlers_inside.load() != 0) std::this_thread::yield();
+}
+
+bool StopOnInterrupt::was_called() const { return installed_ && stop_called.load(); }
+
+void raise_pending_signals() {
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+unsigned forks() { return fork_count.load(std::memory_order_relaxed); }
+
+}  // namespace relay::python

@@ -1,0 +1,81 @@
+// Long work and Ctrl-C.
+//
+// Python's own handler of SIGINT only sets a flag, which nobody reads while C++ code runs. So work
+// that cannot be stopped runs on a thread of its own, and the caller watches the flag. A run of a
+// model can be stopped: the handler tells it.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace relay::python {
+
+namespace py = pybind11;
+
+// Lets go of the GIL for a scope. A thread that asks for it back when Python has begun to end is
+// unwound by Python 3.11, through destructors that need the GIL: it waits for the process to end
+// instead.
+class Unlocked {
+ public:
+  Unlocked() : state_(PyEval_SaveThread()) {}
+  ~Unlocked() noexcept(false);  // else the unwinding ends the process
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// Runs the work without the GIL and returns when it has ended. Rethrows what it throws. On the main
+// thread Ctrl-C returns at once, with KeyboardInterrupt: the work is abandoned, which means that it
+// ends by itself on its thread. So the work must own all that it uses.
+void run_interruptibly(std::function<void()> work);
+
+template <class T>
+T run_interruptibly(std::function<T()> work) {
+  const auto result = std::make_shared<std::optional<T>>();
+  run_interruptibly([result, work = std::move(work)] { *result = work(); });
+  return std::move(**result);
+}
+
+// Waits for the mutex without the GIL; Ctrl-C ends the wait. Nobody may wait for a mutex with the
+// GIL: who has the mutex may need the GIL to go on.
+std::unique_lock<std::timed_mutex> lock_interruptibly(std::timed_mutex& mutex);
+
+// Makes Python wait for abandoned work before it ends: threads must not outlive the interpreter.
+void wait_for_abandoned_work_at_exit();
+
+// While it lives, Ctrl-C calls `stop` from the signal handler, and then Python's own handler. Does
+// nothing on other threads than the main one, to which Python gives no signals. `stop` must be safe
+// in a signal handler, and must outlive this.
+class StopOnInterrupt {
+ public:
+  struct Stop {
+    void (*call)(void* self);
+    void* self;
+  };
+  explicit StopOnInterrupt(const Stop& stop);
+  ~StopOnInterrupt() { end(); }
+  StopOnInterrupt(const StopOnInterrupt&) = delete;
+  StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
+
+  // No call of `stop` begins or runs after this.
+  void end();
+  bool was_called() const;
+
+ private:
+  bool installed_ = false;  // at any time
+  bool active_ = false;     // now
+};
+
+// Raises KeyboardInterrupt, or whatever the handler of a pending signal raises. Needs the GIL.
+void raise_pending_signals();
+
+// How often this process was forked: what was made before a fork has lost its threads after it.
+unsigned forks();
+
+}  // namespace relay::python

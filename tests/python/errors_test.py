@@ -1,0 +1,197 @@
+#!/usr/bin/python3
+"""What goes wrong in a model or in a run is an exception with its slug, place, notes and carets."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+import warnings
+
+import numpy as np
+
+import relay
+
+LOOP = "def @main(%x: int64) -> int64 { @main(add(%x, 1i64)) }"
+INDEX = """def @main(%x: int32, %y: int32) {
+  divide(%x, %y)
+}"""
+
+
+class ErrorsTest(unittest.TestCase):
+    def test_diagnostics(self):
+        with self.assertRaises(relay.DiagnosticError) as caught:
+            relay.parse("def @main(%x: Tensor[(2), float32]) {\n  add(%x, %z)\n}", name="net.relay")
+        error = caught.exception
+        self.assertIsInstance(error, relay.Error)
+        self.assertEqual(error.slug, "unknown-variable")
+        self.assertEqual((error.span.file, error.span.line, error.span.column), ("net.relay", 2, 11))
+        self.assertEqual(error.text, str(error))
+        self.assertIn("net.relay:2:11: error:", error.text)
+        self.assertIn("^~", error.text)
+        self.assertEqual(error.diagnostics[0].severity, "error")
+        self.assertIsInstance(error.notes, list)
+
+    def test_files(self):
+        for path, slug in (("/nowhere/net.relay", "file-unreadable"), ("net.txt", "model-form-unknown")):
+            with self.assertRaises(relay.DiagnosticError) as caught:
+                relay.load(path)
+            self.assertEqual((caught.exception.slug, caught.exception.span), (slug, None))
+
+    def test_passes(self):
+        with self.assertRaises(relay.DiagnosticError) as caught:
+            relay.parse(INDEX).run("fuse,fold")
+        self.assertEqual(caught.exception.slug, "bad-pipeline")
+
+    def test_no_function_to_run(self):
+        model = relay.parse("def @other(%x: int64) { %x }")
+        for call in (lambda: relay.jit(model), lambda: relay.interpret(model, 1), lambda: relay.compile(model)):
+            with self.assertRaises(relay.DiagnosticError) as caught:
+                call()
+            self.assertEqual(caught.exception.slug, "no-such-function")
+        with self.assertRaises(relay.DiagnosticError):
+            relay.parse("def @other(%x: int64) { %x }", function="main")
+
+    def test_functions_are_no_values_of_python(self):
+        model = relay.parse("def @main(%f: fn(int64) -> int64) { %f(1i64) }")
+        with self.assertRaisesRegex(TypeError, "cannot be called from Python"):
+            relay.jit(model)
+
+    def test_traps(self):
+        model = relay.parse(INDEX, name="net.relay")
+        for f in (lambda *a: relay.interpret(model, *a), relay.jit(model), relay.compile(model, level=1)):
+            with self.assertRaises(relay.TrapError) as caught:
+                f(1, 0)
+            self.assertIn("zero", caught.exception.message)
+            self.assertEqual(int(f(6, 3)), 2)
+        with self.assertRaises(relay.TrapError) as caught:
+            relay.interpret(model, 1, 0)
+        self.assertEqual((caught.exception.span.line, caught.exception.span.column), (2, 3))
+        self.assertIn("net.relay:2:3: trap: ", str(caught.exception))
+        self.assertIn("  ^~~~", str(caught.exception))
+
+    def test_limits(self):
+        model = relay.parse(LOOP)
+        for options in ({"fuel": 1000}, {"max_time": 0.05}):
+            with self.assertRaises(relay.LimitError):
+                relay.interpret(model, 1, **options)
+        deep = relay.parse("def @main(%x: int64) -> int64 { add(1i64, @main(%x)) }")
+        with self.assertRaises(relay.LimitError):
+            relay.interpret(deep, 1, max_depth=100)
+
+    def test_warnings_are_errors_where_python_is_told_so(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            relay.parse(INDEX)  # has none
+
+
+class InterruptTest(unittest.TestCase):
+    def setUp(self):
+        # A shell ignores SIGINT for what it runs in the background, and then Python does, too.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+
+    def interrupted(self, call):
+        """Ctrl-C after a while: KeyboardInterrupt, and how many seconds later it came."""
+        sent = []
+
+        def send():
+            time.sleep(0.3)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                call()
+        finally:
+            thread.join()
+        return time.monotonic() - sent[0]
+
+    def test_runs(self):
+        model = relay.parse(LOOP)
+        for f in (lambda x: relay.interpret(model, x), relay.jit(model), relay.compile(model, level=1)):
+            self.assertLess(self.interrupted(lambda: f(1)), 5)
+            self.assertLess(self.interrupted(lambda: f(1)), 5)
+
+    def test_the_model_is_usable_afterwards(self):
+        text = """def @main(%n: int64, %x: int64) -> int64 {
+          if (equal(%n, 0i64)) { %x } else { @main(subtract(%n, 1i64), %x) }
+        }"""
+        model = relay.parse(text)
+        for f in (relay.jit(model), relay.compile(model, level=1)):
+            self.interrupted(lambda: f(2**62, 1))
+            self.assertEqual(int(f(10, 5)), 5)
+
+    def test_a_handler_of_the_users_own(self):
+        calls = []
+        before = signal.signal(signal.SIGINT, lambda *_: calls.append(1))
+        try:
+            f = relay.jit(relay.parse(LOOP))
+            thread = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+            thread.start()
+            with self.assertRaises(relay.LimitError):
+                f(1)
+            thread.join()
+            self.assertEqual(calls, [1])
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def test_work_that_is_abandoned_ends_before_python(self):
+        # The compiler of C++ takes longer than 0.3 s.
+        program = f"""
+import os, signal, sys, threading
+sys.path[:0] = {sys.path!r}
+import relay
+signal.signal(signal.SIGINT, signal.default_int_handler)
+model = relay.parse("def @main(%x: Tensor[(8, 8), float32]) {{ nn.softmax(nn.dense(%x, %x)) }}")
+threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    relay.compile(model)
+except KeyboardInterrupt:
+    print("interrupted", model["main"].name)
+"""
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "interrupted main\n", ""))
+
+    def test_python_ends_while_threads_run_models(self):
+        program = f"""
+import sys, threading, time
+sys.path[:0] = {sys.path!r}
+import relay
+import numpy as np
+model = relay.parse("def @main(%x: Tensor[(64, 64), float32]) {{ nn.softmax(nn.dense(%x, %x)) }}")
+x = np.ones((64, 64), np.float32)
+f = relay.jit(model)
+def work():
+    while True:
+        f(x)
+        relay.interpret(model, x[:, :]) if threading.current_thread().name == "slow" else None
+for name in ("fast", "other", "slow"):
+    threading.Thread(target=work, name=name, daemon=True).start()
+time.sleep(0.3)
+"""
+        for _ in range(3):
+            ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
+    def test_a_fork_has_no_threads(self):
+        f = relay.compile(relay.parse(LOOP.replace("@main(add(%x, 1i64))", "add(%x, 1i64)")), level=1, threads=2)
+        self.assertEqual(int(f(1)), 2)
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                f(1)
+            except RuntimeError as error:
+                code = 0 if "forked" in str(error) else 2
+            os._exit(code)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.assertEqual(int(f(np.int64(1))), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,31 @@
+#!/usr/bin/python3
+"""Runs the blocks of docs/python.md, one after the other."""
+
+import contextlib
+import io
+import os
+import pathlib
+import re
+import tempfile
+import unittest
+
+PAGE = pathlib.Path("docs/python.md").absolute()
+MODELS = pathlib.Path("examples").absolute()
+
+
+class PageTest(unittest.TestCase):
+    def test_the_blocks_run(self):
+        text = PAGE.read_text(encoding="utf-8")
+        blocks = list(re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+        self.assertGreater(len(blocks), 5)
+        names = {}
+        with tempfile.TemporaryDirectory() as folder:  # blocks write files
+            os.symlink(MODELS, pathlib.Path(folder) / "examples")
+            with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+                for block in blocks:
+                    line = text[: block.start(1)].count("\n")
+                    exec(compile("\n" * line + block[1], PAGE, "exec"), names)
+
+
+if __name__ == "__main__":
+    unittest.main()
