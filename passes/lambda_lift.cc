@@ -11,7 +11,8 @@
 //
 // A function stays if
 //   * it is called where it is written, as `match_shape` is, or has attributes or type parameters;
-//   * the function around it has type parameters, which a global function would need, too;
+//   * a function around it has type parameters, which a global function would need, too;
+//   * its type is not known, as that of one that is never called may be;
 //   * it mentions a shape variable that no captured variable has as an extent;
 //   * it has more than `max-nodes` expressions: what it captures is looked for in all of them.
 //
@@ -28,6 +29,7 @@
 #include "passes/call_instance.h"
 #include "passes/map_types.h"
 #include "passes/pass.h"
+#include "passes/type_parts.h"
 
 namespace relay::passes {
 namespace {
@@ -43,6 +45,7 @@ class Lifter {
     if (!root->type_params.empty() || root->attrs.flag("Primitive")) return out_;
     const std::vector<Expr> order = post_order(root);
     for (Expr e : order) note(e);
+    note_generic(root);
     if (std::none_of(order.begin(), order.end(), [&](Expr e) { return is_candidate(e, root); })) return out_;
     NodeMap<Expr> now;
     for (Expr e : order) {
@@ -66,10 +69,24 @@ class Lifter {
     for_each_child(e, [&](Expr child) { size = std::min(size + size_.get(child), most_nodes_ + 1); });
   }
 
+  // Notes the functions that may mention the type parameters of one around them.
+  void note_generic(const Fn* root) {
+    size_t depth = 0;
+    const auto is_generic = [](Expr e) { return e->as<Fn>() && !e->as<Fn>()->type_params.empty(); };
+    walk(
+        root,
+        [&](Expr e) {
+          if (depth > 0 && e->as<Fn>()) inside_generic_.insert(e);
+          depth += is_generic(e) ? 1 : 0;
+          return true;
+        },
+        [&](Expr e) { depth -= is_generic(e) ? 1 : 0; });
+  }
+
   bool is_candidate(Expr e, const Fn* root) const {
     const auto* fn = e->as<Fn>();
     return fn && fn != root && fn != root->body && fn->type_params.empty() && fn->attrs.empty() &&
-           !called_.contains(fn) && size_.get(e) <= most_nodes_;
+           !called_.contains(fn) && !inside_generic_.contains(fn) && size_.get(e) <= most_nodes_;
   }
 
   // The expression that makes the closure, once there is a global function for it; null if there
@@ -79,7 +96,7 @@ class Lifter {
     const Var* self = named == named_.end() ? nullptr : named->second;
     std::vector<const Var*> captured = free_vars(&fn);
     const bool recurs = std::erase(captured, self) > 0;
-    if (!is_closed(fn, captured) || (recurs && !fn.type)) return nullptr;
+    if (!is_closed(fn, captured)) return nullptr;
     const SpanScope at(b_, fn.span);
     const Global* global = b_.global(fresh_name());
     std::vector<const Var*> params;
@@ -93,18 +110,30 @@ class Lifter {
       return b_.call(global, std::vector<Expr>(of.begin(), of.end()), {}, fn.type);
     };
     if (recurs) by[self] = closure(params);
-    const Expr inner = substitute(context_, &fn, by);
+    // A function in there that stays may stand outside, too: a variable is bound once.
+    const Expr inner = refresh(context_, substitute(context_, &fn, by));
     out_.set_function(global->name.text(), captured.empty()
                                                ? inner->as<Fn>()
                                                : b_.fn(params, inner, recurs ? fn.type : nullptr));
     return closure(captured);
   }
 
+  // Is nothing of the type left open, and nothing for a caller to choose?
+  static bool is_known(Type type) {
+    bool known = true;
+    for_each_type_in(type, [&](Type t) {
+      known = known && t && t->kind != TypeKind::kHole && t->kind != TypeKind::kVar;
+      return known;
+    });
+    return known;
+  }
+
   // Is all that it mentions known to a function with these parameters?
   bool is_closed(const Fn& fn, const std::vector<const Var*>& captured) {
+    if (!is_known(fn.type)) return false;
     Instance alone;
     for (const Var* x : captured) {
-      if (!x->type) return false;
+      if (!is_known(x->type)) return false;
       alone.bind(context_, x->type, x->type);
     }
     const std::vector<kernel::Expr> mentioned = shape_variables(context_, &fn);
@@ -126,15 +155,18 @@ class Lifter {
   const size_t most_nodes_;
   size_t count_ = 0;
   NodeMap<size_t> size_;  // of an expression as a tree, up to the most that is asked for and one
-  std::unordered_set<Expr> called_;
+  std::unordered_set<Expr> called_, inside_generic_;
   std::unordered_map<Expr, const Var*> named_;
 };
 
+// What a function shares with the code around it is captured, too, and has no name. So it gets one
+// first.
 Module run(const Module& m, const PassContext& pass) {
-  Module out = m;
+  const Module named = kToBasicBlockForm.run(m, pass);
+  Module out = named;
   for (const auto& [name, fn] : m.functions())
     out = Lifter(out, name, static_cast<size_t>(pass.value("max-nodes"))).run();
-  return out;
+  return out.same(named) ? m : out;
 }
 
 }  // namespace
