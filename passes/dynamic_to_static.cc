@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/cat.h"
 #include "ir/rewrite.h"
 #include "op/apply.h"
 #include "op/ops.h"
@@ -130,12 +131,15 @@ Expr made_static(relay::Builder& b, const Call& call) {
 
 // Extents that are known may make an operator wrong in all runs. That is a trap of these runs and
 // no error of the program.
-bool is_right(const Module& m) {
+bool is_right(const Module& m, Symbol name, const PassContext& context) {
   Diagnostics wrong;
-  return typecheck::check(m, wrong).ok();
+  if (typecheck::check(m, wrong)) return true;
+  context.stays(cat("with static shapes `@", name.text(),
+                    "` would not type check: ", wrong.all().front().message()));
+  return false;
 }
 
-Module run(const Module& m, const PassContext&) {
+Module run(const Module& m, const PassContext& context) {
   Module out = m;
   for (const auto& [name, fn] : m.functions()) {
     const Expr now = rewrite(m.context(), fn, [](relay::Builder& b, Expr e) -> Expr {
@@ -146,7 +150,7 @@ Module run(const Module& m, const PassContext&) {
     if (now == fn) continue;
     Module next = out;
     next.set_function(name.text(), now->as<Fn>());
-    if (is_right(next)) out = std::move(next);
+    if (is_right(next, name, context)) out = std::move(next);
   }
   return out;
 }

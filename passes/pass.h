@@ -33,6 +33,9 @@ struct Parameter {
 // or of a kernel of the program. Equal functions share a kernel, which then comes several times.
 using OnKernel = std::function<void(Symbol kernel, const Call& replaced)>;
 
+// A pass says why a program that is in its way stays as it is; whoever asked with `-v` reads it.
+using OnReason = std::function<void(std::string_view reason)>;
+
 // What a pass may know besides the module.
 struct PassContext {
   Diagnostics& diagnostics;               // an error here stops the pipeline
@@ -40,6 +43,10 @@ struct PassContext {
   const target::Target& target;           // what the code is for
   kernel::schedule::Settings schedule;    // of the kernels that `lower` makes
   OnKernel on_kernel = {};                // null: nobody asks
+  OnReason on_reason = {};                // null: nobody asks
+  void stays(std::string_view reason) const {
+    if (on_reason) on_reason(reason);
+  }
   int64_t value(std::string_view name) const { return values.at(std::string(name)); }
 };
 

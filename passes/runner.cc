@@ -95,8 +95,10 @@ class Runner {
   std::optional<Module> run_one(const Module& m, const Step& step, Times& times) {
     const size_t errors = diagnostics_.errors();
     const auto begin = std::chrono::steady_clock::now();
-    Module next =
-        step.pass->run(m, {diagnostics_, step.values, options_.target, options_.schedule, on_kernel_});
+    PassContext context{diagnostics_, step.values, options_.target, options_.schedule, on_kernel_};
+    if (options_.on_reason)
+      context.on_reason = [&](std::string_view reason) { options_.on_reason(*step.pass, reason); };
+    Module next = step.pass->run(m, context);
     const auto middle = std::chrono::steady_clock::now();
     if (diagnostics_.errors() > errors) return std::nullopt;
     // What did not change was checked.
