@@ -16,8 +16,8 @@
 // user wants, and also convolutions and batches of matrices.
 //
 // Nothing is computed that was not computed before: the calls are evaluated whenever one of them
-// is, and are in one scope. Before: nothing is asked for; `inline-lets` goes before, as a let begins
-// a scope. After: no `branches` such calls are left.
+// is, and are in one scope. Before: nothing is asked for; `inline-lets` goes before, as a let
+// begins a scope. After: no `branches` such calls are left.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -200,7 +200,7 @@ class Combiner {
   analysis::Effects effects_;
   const std::unordered_set<Expr> inside_kernel_;
   std::vector<Group> groups_;
-  NodeMap<uint32_t> level_;  // how many candidates lie on the longest path down from an expression
+  NodeMap<uint32_t> level_;   // how many candidates lie on the longest path down from an expression
   NodeMap<size_t> group_of_;  // counts from 1; 0: none
 };
 

@@ -96,8 +96,8 @@ bool means_another(const Call& call, const Row& row, const Parameter& p, const T
 
 // The call of the operator with attributes; null if there is none.
 Expr made_static(relay::Builder& b, const Call& call) {
-  const auto row = std::find_if(rows().begin(), rows().end(),
-                                [&](const Row& r) { return r.dynamic == op::callee(call); });
+  const auto row =
+      std::find_if(rows().begin(), rows().end(), [&](const Row& r) { return r.dynamic == op::callee(call); });
   if (row == rows().end() || !call.type || call.args.size() != row->parameters.size()) return nullptr;
   std::vector<Expr> args;
   std::vector<AttrArg> attrs;
@@ -134,8 +134,8 @@ Expr made_static(relay::Builder& b, const Call& call) {
 bool is_right(const Module& m, Symbol name, const PassContext& context) {
   Diagnostics wrong;
   if (typecheck::check(m, wrong)) return true;
-  context.stays(cat("with static shapes `@", name.text(),
-                    "` would not type check: ", wrong.all().front().message()));
+  context.stays(
+      cat("with static shapes `@", name.text(), "` would not type check: ", wrong.all().front().message()));
   return false;
 }
 

@@ -57,8 +57,8 @@ std::optional<std::vector<int64_t>> padding_of(const op::PadWidth& paddings, con
 
 // Strides of 1, no padding, and the spatial axes where blocks have them.
 bool fits_blocks(const op::Convolution& c) {
-  const bool plain = std::all_of(c.window.stride.begin(), c.window.stride.end(),
-                                 [](int64_t stride) { return stride == 1; });
+  const bool plain =
+      std::all_of(c.window.stride.begin(), c.window.stride.end(), [](int64_t stride) { return stride == 1; });
   return plain && !c.window.pads() && c.data.place(0) == 0 && c.data.place(2) == 1 && c.data.place(3) == 2;
 }
 

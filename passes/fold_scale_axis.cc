@@ -79,7 +79,8 @@ std::optional<Scale> scale_of(const Tensor& c, const TensorType& type) {
 
 // `t` with element i multiplied by `factor(index of i)`. Null if a number leaves the range of the
 // dtype.
-Expr scaled(relay::Builder& b, const Tensor& t, const std::function<double(std::span<const int64_t>)>& factor) {
+Expr scaled(relay::Builder& b, const Tensor& t,
+            const std::function<double(std::span<const int64_t>)>& factor) {
   Tensor out(t.dtype(), t.shape());
   Shape index(t.rank(), 0);
   for (int64_t i = 0; i < t.size(); ++i) {
@@ -223,7 +224,7 @@ class Folder {
     std::vector<Expr> args;
     for (const Expr arg : call.args) {
       const auto* c = arg->as<Constant>();
-      const Expr now = c                       ? broadcast_constant(*c->value, s, *tensor_of(&call))
+      const Expr now = c                        ? broadcast_constant(*c->value, s, *tensor_of(&call))
                        : arg->type == call.type ? backward(arg, s)
                                                 : nullptr;
       if (!now) return nullptr;
@@ -234,9 +235,8 @@ class Folder {
 
   Expr scaled_constant(const Constant& c, const Scale& s) { return scaled_along(*c.value, s.axis, s); }
   Expr scaled_along(const Tensor& t, size_t axis, const Scale& s) {
-    return scaled(b_, t, [&](std::span<const int64_t> index) {
-      return s.factors[static_cast<size_t>(index[axis])];
-    });
+    return scaled(
+        b_, t, [&](std::span<const int64_t> index) { return s.factors[static_cast<size_t>(index[axis])]; });
   }
 
   // The constant of a sum of this type, which may be smaller than the sum, times the factors.

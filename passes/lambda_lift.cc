@@ -112,9 +112,8 @@ class Lifter {
     if (recurs) by[self] = closure(params);
     // A function in there that stays may stand outside, too: a variable is bound once.
     const Expr inner = refresh(context_, substitute(context_, &fn, by));
-    out_.set_function(global->name.text(), captured.empty()
-                                               ? inner->as<Fn>()
-                                               : b_.fn(params, inner, recurs ? fn.type : nullptr));
+    out_.set_function(global->name.text(),
+                      captured.empty() ? inner->as<Fn>() : b_.fn(params, inner, recurs ? fn.type : nullptr));
     return closure(captured);
   }
 

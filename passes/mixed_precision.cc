@@ -124,9 +124,8 @@ class Narrower {
     if (call->attrs.find("out_dtype")) return nullptr;
     const bool follows = std::any_of(call->args.begin(), call->args.end(),
                                      [&](Expr arg) { return narrow_.get(arg) && !arg->as<Constant>(); }) &&
-                         std::all_of(call->args.begin(), call->args.end(), [&](Expr arg) {
-                           return narrow_.get(arg) || arg->as<Constant>();
-                         });
+                         std::all_of(call->args.begin(), call->args.end(),
+                                     [&](Expr arg) { return narrow_.get(arg) || arg->as<Constant>(); });
     if (colour == Colour::kFollow && !follows) return nullptr;
     std::vector<Expr> args;
     for (const Expr arg : call->args) {
