@@ -4,12 +4,13 @@
 //     becomes   nn.conv2d(%x, w, padding=[1, 1, 1, 1])
 //
 // The added elements have to be what the operator reads outside of its data: zeros for nn.conv2d,
-// nn.conv3d and averages, the least number of the dtype for maxima. Only spatial axes may be padded.
+// nn.conv3d and averages, the least number of the dtype for maxima. Only spatial
+// axes may be padded.
 //
 // A convolution of floating point needs weights that are known and finite: an infinite one times an
 // explicit zero is a NaN. An average counts the added zeros, so it counts its own padding then. It
-// stays if it has padding that it does not count. Pooling by `ceil_mode` stays, as it tells data and
-// padding apart.
+// stays if it has padding that it does not count. Pooling by `ceil_mode` stays, as it tells data
+// and padding apart.
 //
 // Before: nothing is asked for. After: no such operator of two or three axes reads such an nn.pad.
 #include <cmath>
@@ -102,10 +103,12 @@ Joined joined_padding(const Call& call, const Padding& p) {
   };
   if (def == &op::kConv2d) return convolution(op::read_attrs<op::ConvolutionAttrs>(call.attrs));
   if (def == &op::kConv3d) return convolution(op::read_attrs<op::Conv3dAttrs>(call.attrs));
-  if (def == &op::kMaxPool2d) return of_maximum(op::read_pool(op::read_attrs<op::MaxPoolAttrs>(call.attrs)), p);
+  if (def == &op::kMaxPool2d)
+    return of_maximum(op::read_pool(op::read_attrs<op::MaxPoolAttrs>(call.attrs)), p);
   if (def == &op::kMaxPool3d)
     return of_maximum(op::read_pool(op::read_attrs<op::MaxPool3dAttrs>(call.attrs)), p);
-  if (def == &op::kAvgPool2d) return of_average(op::read_pool(op::read_attrs<op::AvgPoolAttrs>(call.attrs)), p);
+  if (def == &op::kAvgPool2d)
+    return of_average(op::read_pool(op::read_attrs<op::AvgPoolAttrs>(call.attrs)), p);
   return of_average(op::read_pool(op::read_attrs<op::AvgPool3dAttrs>(call.attrs)), p);
 }
 
