@@ -1,20 +1,24 @@
-// fold-explicit-padding: nn.pad before a convolution or max pooling becomes their own padding.
+// fold-explicit-padding: nn.pad before a convolution or pooling becomes their own padding.
 //
 //   nn.conv2d(nn.pad(%x, 0f, pad_width=[[0, 0], [0, 0], [1, 1], [1, 1]]), w)
 //     becomes   nn.conv2d(%x, w, padding=[1, 1, 1, 1])
 //
 // The added elements have to be what the operator reads outside of its data: zeros for nn.conv2d,
-// the least number of the dtype for nn.max_pool2d. Only spatial axes may be padded. A convolution
-// of floating point needs weights that are known and finite: an infinite one times an explicit zero
-// is a NaN. Pooling by `ceil_mode` stays, as it tells data and padding apart.
+// nn.conv3d and averages, the least number of the dtype for maxima. Only spatial
+// axes may be padded.
 //
-// Before: nothing is asked for. After: no nn.conv2d and no nn.max_pool2d reads such an nn.pad.
+// A convolution of floating point needs weights that are known and finite: an infinite one times an
+// explicit zero is a NaN. An average counts the added zeros, so it counts its own padding then. It
+// stays if it has padding that it does not count. Pooling by `ceil_mode` stays, as it tells data
+// and padding apart.
+//
+// Before: nothing is asked for. After: no such operator of two or three axes reads such an nn.pad.
 #include <cmath>
 #include <optional>
 
-#include "analysis/views.h"
 #include "ir/rewrite.h"
 #include "op/apply.h"
+#include "op/nn/convolution.h"
 #include "op/nn/pad.h"
 #include "op/nn/pooling.h"
 #include "op/ops.h"
@@ -68,14 +72,15 @@ std::optional<std::vector<int64_t>> joined(const op::Layout& layout, op::Window 
   return window.padding();
 }
 
-std::optional<std::vector<int64_t>> of_convolution(const analysis::ConvolutionView& v, const Padding& p) {
-  if (v.transposed || p.value.get(0) != 0) return std::nullopt;
-  const bool exact = v.data->dtype.is_int() || (v.weight() && all_finite(*v.weight()->value));
-  return exact ? joined(v.convolution.data, v.convolution.window, p) : std::nullopt;
+using Joined = std::optional<std::vector<int64_t>>;
+
+Joined of_convolution(const Call& call, const op::Convolution& c, const Padding& p) {
+  const auto* weight = call.args[1]->as<Constant>();
+  const bool exact = p.value.dtype().is_int() || (weight && all_finite(*weight->value));
+  return exact && p.value.get(0) == 0 ? joined(c.data, c.window, p) : std::nullopt;
 }
 
-std::optional<std::vector<int64_t>> of_max_pooling(const Call& call, const Padding& p) {
-  const op::Pool pool = op::read_pool(op::read_attrs<op::MaxPoolAttrs>(call.attrs));
+Joined of_maximum(const op::Pool& pool, const Padding& p) {
   const DType d = p.value.dtype();
   const bool least = d.is_float() ? p.value.get(0) == least_real(d)
                      : d.is_int() ? p.value.get_int(0) == (d.is_signed_int() ? INT64_MIN >> (64 - d.bits) : 0)
@@ -83,21 +88,50 @@ std::optional<std::vector<int64_t>> of_max_pooling(const Call& call, const Paddi
   return least && !pool.ceil ? joined(pool.layout, pool.window, p) : std::nullopt;
 }
 
+Joined of_average(const op::Pool& pool, const Padding& p) {
+  const bool counts = pool.include_pad || !pool.window.pads();
+  return counts && !pool.ceil && p.value.get(0) == 0 ? joined(pool.layout, pool.window, p) : std::nullopt;
+}
+
+bool is_average(const op::OpDef* def) { return def == &op::kAvgPool2d || def == &op::kAvgPool3d; }
+
+// The attribute `padding` of the call on what is padded; nothing if the padding stays.
+Joined joined_padding(const Call& call, const Padding& p) {
+  const op::OpDef* def = op::callee(call);
+  const auto convolution = [&](const op::ConvolutionAttrs& a) {
+    return of_convolution(call, op::read_convolution(a), p);
+  };
+  if (def == &op::kConv2d) return convolution(op::read_attrs<op::ConvolutionAttrs>(call.attrs));
+  if (def == &op::kConv3d) return convolution(op::read_attrs<op::Conv3dAttrs>(call.attrs));
+  if (def == &op::kMaxPool2d)
+    return of_maximum(op::read_pool(op::read_attrs<op::MaxPoolAttrs>(call.attrs)), p);
+  if (def == &op::kMaxPool3d)
+    return of_maximum(op::read_pool(op::read_attrs<op::MaxPool3dAttrs>(call.attrs)), p);
+  if (def == &op::kAvgPool2d)
+    return of_average(op::read_pool(op::read_attrs<op::AvgPoolAttrs>(call.attrs)), p);
+  return of_average(op::read_pool(op::read_attrs<op::AvgPool3dAttrs>(call.attrs)), p);
+}
+
+bool may_pad(const op::OpDef* def) {
+  return def == &op::kConv2d || def == &op::kConv3d || def == &op::kMaxPool2d || def == &op::kMaxPool3d ||
+         is_average(def);
+}
+
 // The call on what is padded; null if the padding stays.
 Expr without_padding(relay::Builder& b, const Call& call) {
   const op::OpDef* def = op::callee(call);
-  if (!call.type || (def != &op::kConv2d && def != &op::kMaxPool2d)) return nullptr;
+  if (!call.type || !may_pad(def)) return nullptr;
   const std::optional<Padding> p = padding_of(call.args[0]);
-  if (!p) return nullptr;
-  const auto view = analysis::convolution_view(&call);
-  const auto padding = view                     ? of_convolution(*view, *p)
-                       : def == &op::kMaxPool2d ? of_max_pooling(call, *p)
-                                                : std::nullopt;
+  const Joined padding = p ? joined_padding(call, *p) : std::nullopt;
   if (!padding) return nullptr;
   std::vector<Expr> args(call.args.begin(), call.args.end());
   args[0] = p->data;
-  std::vector<AttrArg> attrs = op::attr_args(call.attrs, "padding");
+  std::vector<AttrArg> attrs;
+  for (AttrArg& a : op::attr_args(call.attrs, "padding")) {
+    if (a.name != "count_include_pad") attrs.push_back(std::move(a));
+  }
   attrs.push_back({"padding", *padding});
+  if (is_average(def)) attrs.push_back({"count_include_pad", true});
   const SpanScope at(b, call.span);
   try {
     const Expr now = op::call(b, *def, args, attrs);
@@ -122,7 +156,7 @@ Module run(const Module& m, const PassContext&) {
 
 const Pass kFoldExplicitPadding = {
     .name = "fold-explicit-padding",
-    .doc = "let convolutions and max pooling pad by themselves what nn.pad does before them",
+    .doc = "let convolutions and pooling pad by themselves what nn.pad does before them",
     .run = run,
 };
 

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/cat.h"
 #include "ir/traverse.h"
 #include "op/registry.h"
 #include "passes/partial_evaluator.h"
@@ -66,7 +67,9 @@ Module run(const Module& m, const PassContext& context) {
   // Extents that are known now may make an operator wrong in all runs. That is a trap of
   // these runs, and no error of the program.
   Diagnostics wrong;
-  return out.same(m) || typecheck::check(out, wrong) ? out : m;
+  if (out.same(m) || typecheck::check(out, wrong)) return out;
+  context.stays(cat("with what is known the program would not type check: ", wrong.all().front().message()));
+  return m;
 }
 
 }  // namespace

@@ -35,6 +35,8 @@ using OnKernel = std::function<void(Symbol kernel, const Call& replaced)>;
 
 // A pass of rules (passes/rules) calls it for each rule that it has applied so often.
 using OnRule = std::function<void(const std::string& rule, size_t times)>;
+// A pass says why a program that is in its way stays as it is; whoever asked with `-v` reads it.
+using OnReason = std::function<void(std::string_view reason)>;
 
 // What a pass may know besides the module.
 struct PassContext {
@@ -44,6 +46,10 @@ struct PassContext {
   kernel::schedule::Settings schedule;    // of the kernels that `lower` makes
   OnKernel on_kernel = {};                // null: nobody asks
   OnRule on_rule = {};                    // the same
+  OnReason on_reason = {};                // null: nobody asks
+  void stays(std::string_view reason) const {
+    if (on_reason) on_reason(reason);
+  }
   int64_t value(std::string_view name) const { return values.at(std::string(name)); }
 };
 

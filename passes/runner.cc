@@ -132,8 +132,10 @@ class Runner {
     const size_t errors = diagnostics_.errors();
     rules_.clear();
     const auto begin = std::chrono::steady_clock::now();
-    Module next = step.pass->run(
-        m, {diagnostics_, step.values, options_.target, options_.schedule, on_kernel_, on_rule_});
+    PassContext context{diagnostics_, step.values, options_.target, options_.schedule, on_kernel_, on_rule_};
+    if (options_.on_reason)
+      context.on_reason = [&](std::string_view reason) { options_.on_reason(*step.pass, reason); };
+    Module next = step.pass->run(m, context);
     const auto middle = std::chrono::steady_clock::now();
     if (diagnostics_.errors() > errors) return std::nullopt;
     // What did not change was checked.

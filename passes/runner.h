@@ -3,6 +3,7 @@
 // After every pass the module is type checked. Nothing is printed or written: observers are told.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,8 @@ struct RunnerOptions {
   target::Target target = target::default_target();
   kernel::schedule::Settings schedule = {};  // of the kernels that `lower` makes
   std::vector<Observer*> observers = {};     // told in this order
+  // Is told why a pass leaves the program as it is, if the pass has a reason. Null: nobody asks.
+  std::function<void(const Pass& pass, std::string_view reason)> on_reason = {};
 };
 
 // Type checks the module, then runs the steps. Errors are in `diagnostics`: those of passes,

@@ -30,7 +30,7 @@ struct Options {
   std::string passes, emit = "relay", output, dump_dir, verify = "none", target = "native", reproducer;
   std::vector<std::string> print_after;
   int opt_level = -1;
-  bool time = false, list = false, report = false;
+  bool time = false, list = false, report = false, verbose = false;
 };
 
 void list_passes(const Session& s) {
@@ -157,6 +157,11 @@ void run(const Options& o, Session& s) {
     s.fail(kUnsupported, "there is no LLVM code for GPUs: `relay compile --emit cuda` prints the source");
     return;
   }
+  if (o.verbose) {
+    run.on_reason = [&s](const passes::Pass& pass, std::string_view reason) {
+      s.say(cat("note: `", pass.name, "` leaves the program as it is: ", reason, "\n"));
+    };
+  }
   if (o.verify == "types") run.verify = passes::Verify::kTypes;
   if (o.verify == "semantics") {
     run.verify = passes::Verify::kSemantics;
@@ -215,6 +220,7 @@ void add_opt(Command app, Session& session) {
   add_target_option(sub, o->target);
   sub.option("-o,--output", &o->output, "a file instead of standard output");
   sub.flag("--time", &o->time, "print how long each pass took");
+  sub.flag("-v,--verbose", &o->verbose, "say why passes leave a program as it is");
   sub.flag(
       "--report", &o->report,
       "print what the program uses, what each pass made of it, and the work of its kernels; not the program");

@@ -16,34 +16,15 @@
 //       are not negative.
 //   C4: the blocks divide the padded data, and the batch.
 //   C5: no more is cut off than there is, and what is cut is known, if only by a name.
+#include "op/nn/batch_space.h"
+
 #include "base/cat.h"
 #include "op/nn/split_axes.h"
 #include "op/requirements.h"
-#include "op/tensor/attributes.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
 namespace {
-
-struct SpaceToBatchAttrs {
-  std::vector<int64_t> block_shape = {1, 1};
-  PadWidth paddings = {};
-  double pad_value = 0;
-  static constexpr auto kFields = fields(
-      field("block_shape", &SpaceToBatchAttrs::block_shape, "extents of a block along the spatial axes"),
-      field("paddings", &SpaceToBatchAttrs::paddings, "elements before and after each spatial axis")
-          .required(),
-      field("pad_value", &SpaceToBatchAttrs::pad_value, "the added elements"));
-};
-
-struct BatchToSpaceAttrs {
-  std::vector<int64_t> block_shape = {1, 1};
-  PadWidth crops = {};
-  static constexpr auto kFields = fields(
-      field("block_shape", &BatchToSpaceAttrs::block_shape, "extents of a block along the spatial axes"),
-      field("crops", &BatchToSpaceAttrs::crops, "elements cut off before and after each spatial axis")
-          .required());
-};
 
 constexpr int64_t kMost = int64_t{1} << 31;
 

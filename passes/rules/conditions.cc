@@ -108,6 +108,15 @@ constexpr Condition kConditions[] = {
      }},
     {"integer", "the elements are integers",
      [](Of a) { return dtype_of(a[0].e) && dtype_of(a[0].e)->is_int(); }},
+    {"invertible", "each element of the constant and its reciprocal are normal numbers",
+     [](Of a) {
+       return each(a[0].e, [](const Tensor& t, int64_t i) {
+         // The least normal numbers of float16 and bfloat16 are 2^-14 and 2^-126.
+         const int bits = t.dtype() == kFloat16 ? 13 : t.dtype() == kFloat64 ? 1021 : 125;
+         const double v = std::fabs(t.get(i));
+         return v >= std::ldexp(1, -bits) && v <= std::ldexp(1, bits);
+       });
+     }},
     {"moves_only_ones", "the transposition leaves the order of all axes but those of extent 1",
      [](Of a) {
        const auto axes = axes_of(a[0].e);

@@ -247,6 +247,7 @@ TEST_F(Usage, AnOptionLeavesTheModelBehindItAlone) {
   works({"verify", "--engines", "interp", "m.relay"});
   works({"verify", "--engines", "interp", "--levels", "0,1", "m.relay"});
   works({"opt", "--print-after", "fuse", "m.relay"});
+  works({"opt", "-v", "--passes", "partial-evaluation", "m.relay"});
   works({"bench", "--engine", "interp", "--repeat", "1", "--percentiles", "50", "m.relay"});
 }
 

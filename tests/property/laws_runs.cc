@@ -114,6 +114,7 @@ std::vector<std::string> steps_of(const passes::Pipeline& pipeline) {
 // With such parameters a pass works on small programs, too.
 std::string eager(const std::string& step) {
   if (step == "block-channels") return "block-channels{winograd-cycles=1}";
+  if (step == "split-args") return "split-args{most=2}";
   return step == "pair-steps" ? "pair-steps{blocks=2,cores=0}" : step;
 }
 

@@ -168,7 +168,7 @@ class Network {
   // ---- images ----
 
   std::optional<Node> image_layer(const Node& x) {
-    switch (in_.below(12)) {
+    switch (in_.below(14)) {
       case 4: return pooling(x);
       case 5: return normalised(x);
       case 6: return transposed_convolution(x);
@@ -181,8 +181,44 @@ class Network {
       case 9: return call("nn.softmax", {x}, {{"axis", int64_t{1 + in_.below(3)}}});
       case 10: return call("nn.upsampling", {x}, {{"scale_h", 2.0}, {"scale_w", 1.0 + in_.below(2)}});
       case 11: return pointwise(x);
+      case 12: return branches(x);
+      case 13: return in_blocks(x);
       default: return convolution(x);
     }
+  }
+
+  // Convolutions of one input, side by side.
+  std::optional<Node> branches(const Node& x) {
+    const int64_t width = in_.below(2) == 0 ? 1 : 3;
+    std::vector<Node> parts;
+    for (uint32_t n = 2 + in_.below(3); n-- > 0;) {
+      const std::optional<Node> y =
+          call("nn.conv2d", {x, constant({1 + in_.below(4), x.extent(1), width, width})},
+               {{"padding", std::vector<int64_t>{width / 2, width / 2}}});
+      if (!y) return y;
+      parts.push_back(*y);
+    }
+    return concatenated(parts, 1);
+  }
+
+  // Dilation, as it is written where convolutions have none.
+  std::optional<Node> in_blocks(const Node& x) {
+    const std::vector<std::pair<Dim, Dim>> around{{2, 2 + x.extent(2) % 2}, {2, 2 + x.extent(3) % 2}},
+        cut{{0, x.extent(2) % 2}, {0, x.extent(3) % 2}};
+    const std::vector<int64_t> block{2, 2};
+    std::optional<Node> y = call("transpose", {x}, {{"axes", std::vector<int64_t>{0, 2, 3, 1}}});
+    if (y) {
+      y = call("nn.space_to_batch_nd", {*y},
+               {{"block_shape", block}, {"paddings", op::pad_width(context_, around)}});
+    }
+    if (y) {
+      y = call("nn.conv2d", {*y, constant({3, x.extent(1), 3, 3})}, {{"data_layout", std::string("NHWC")}});
+    }
+    if (y) {
+      y = call("nn.batch_to_space_nd", {*y},
+               {{"block_shape", block}, {"crops", op::pad_width(context_, cut)}});
+    }
+    return y ? call("transpose", {*y}, {{"axes", std::vector<int64_t>{0, 3, 1, 2}}}) : y;
   }
 
   std::optional<Node> convolution(const Node& x) {
@@ -259,7 +295,7 @@ class Network {
   // ---- rows ----
 
   std::optional<Node> row_layer(const Node& x) {
-    switch (in_.below(8)) {
+    switch (in_.below(9)) {
       case 1: return call("nn.softmax", {x}, {{"axis", int64_t{-1}}});
       case 2: return call("nn.log_softmax", {x}, {{"axis", int64_t{-1}}});
       case 3:
@@ -269,6 +305,7 @@ class Network {
       case 5:
       case 6: return recurrence(x);
       case 7: return attention(x);
+      case 8: return batches(x);
       default: return dense(x, in_.below(2) == 0 ? kUnits : 1 + in_.below(9));
     }
   }
@@ -328,6 +365,18 @@ class Network {
     const auto* type = op::infer(context_, def, args, attrs)->as<TensorType>();
     if (element_count(*type->static_shape()).value_or(kMostElements) >= kMostElements) return std::nullopt;
     return Node{b_.call(b_.op(def), {b_.tuple(fields)}, attrs), type};
+  }
+
+  // Products of one batch of matrices with several.
+  std::optional<Node> batches(const Node& x) {
+    const std::optional<Node> left = call("expand_dims", {x}, {{"axis", int64_t{0}}});
+    std::optional<Node> sum;
+    for (int i = 0; i < 3 && left; ++i) {
+      const Node right = must(call("expand_dims", {constant({4, x.extent(1)})}, {{"axis", int64_t{0}}}));
+      const std::optional<Node> y = call("nn.batch_matmul", {*left, right}, {{"transpose_b", true}});
+      sum = sum && y ? call("add", {*sum, *y}) : y;
+    }
+    return sum ? call("squeeze", {*sum}, {{"axis", std::vector<int64_t>{0}}}) : sum;
   }
 
   // softmax(q kT) v, of one head.

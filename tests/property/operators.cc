@@ -281,6 +281,13 @@ Expr Generator::may_trap(const TensorType& t, int depth) {
 // let %x: T = e; %x
 Expr Generator::refined(const TensorType& t, int depth) {
   if (options_.dataflow || !options_.open_extents || t.rank() == 0) return nullptr;
+  if (const auto shape = t.static_shape(); shape && in_.below(2) == 1) {
+    // A shape that is an argument.
+    const Expr data = expr(&t, depth - 1),
+               extents = b_.constant(Tensor::of<int64_t>(kInt64, {static_cast<int64_t>(t.rank())}, *shape));
+    const Var* whole = variable(&t);
+    return b_.let(whole, b_.call(b_.op(*op::find("dyn.reshape")), {data, extents}), whole);
+  }
   std::vector<Dim> dims(t.dims.begin(), t.dims.end());
   dims[in_.below(static_cast<uint32_t>(dims.size()))] = Dim::unknown();
   const Var* x = variable(&t);

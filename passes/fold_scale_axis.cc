@@ -1,0 +1,322 @@
+// fold-scale-axis: a multiplication by one constant for each channel goes into the weights of a
+// convolution or a product.
+//
+//   multiply(nn.relu(nn.conv2d(%x, w)), c)   becomes   nn.relu(nn.conv2d(%x, c * w))   (backward)
+//   nn.conv2d(nn.relu(multiply(%x, c)), w)   becomes   nn.conv2d(nn.relu(%x), w * c)   (forward)
+//
+// On its way the factor crosses additions, whose constants are multiplied, too, and average pooling
+// and zeros around an image. It crosses nn.relu, nn.leaky_relu and max pooling if it is positive.
+// Each expression on the way must have this one use, and its constants must be known. A factor goes
+// into both operands of an addition or into neither.
+//
+// The rules `scale-of-convolution` and `scale-of-dense` (rules/networks.rules) have the case in
+// which nothing lies between. Weights are rounded once more than before, so the pass approximates.
+//
+// Before: nothing is asked for; `inline-lets` goes before, as lets are not looked through.
+// After: no such multiplication has a weight that it could go into.
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <unordered_set>
+
+#include "analysis/effects.h"
+#include "analysis/views.h"
+#include "ir/analysis.h"
+#include "ir/rewrite.h"
+#include "op/apply.h"
+#include "op/nn/bias_add.h"
+#include "op/nn/pad.h"
+#include "op/nn/pooling.h"
+#include "op/ops.h"
+#include "op/registry.h"
+#include "passes/each_function.h"
+#include "passes/pass.h"
+
+namespace relay::passes {
+namespace {
+
+// More expressions are not crossed by one factor: it is looked for at every multiplication.
+constexpr int kMostSteps = 64;
+
+const TensorType* tensor_of(Expr e) { return e->type ? e->type->as<TensorType>() : nullptr; }
+
+// One number for each index along an axis.
+struct Scale {
+  size_t axis;
+  std::vector<double> factors;
+
+  bool is_positive() const {
+    for (const double f : factors) {
+      if (f <= 0) return false;
+    }
+    return true;
+  }
+  // As a tensor that broadcasts to what has this rank.
+  Tensor as_tensor(DType dtype, size_t rank) const {
+    Shape shape(rank - axis, 1);
+    shape[0] = static_cast<int64_t>(factors.size());
+    return Tensor::of<double>(dtype, shape, factors);
+  }
+};
+
+// The factors of a constant that a tensor of this type is multiplied by: they differ along one axis
+// at most, and are finite.
+std::optional<Scale> scale_of(const Tensor& c, const TensorType& type) {
+  if (!type.dtype.is_float() || c.rank() > type.rank() || c.size() == 0) return std::nullopt;
+  std::optional<size_t> axis;
+  for (size_t i = 0; i < c.rank(); ++i) {
+    if (c.shape()[i] == 1) continue;
+    if (axis) return std::nullopt;
+    axis = type.rank() - c.rank() + i;
+  }
+  if (!axis || type.dims[*axis] != Dim(c.size())) return std::nullopt;
+  Scale out{*axis, c.doubles()};
+  for (const double f : out.factors) {
+    if (!std::isfinite(f)) return std::nullopt;
+  }
+  return out;
+}
+
+// `t` with element i multiplied by `factor(index of i)`. Null if a number leaves the range of the
+// dtype.
+Expr scaled(relay::Builder& b, const Tensor& t,
+            const std::function<double(std::span<const int64_t>)>& factor) {
+  Tensor out(t.dtype(), t.shape());
+  Shape index(t.rank(), 0);
+  for (int64_t i = 0; i < t.size(); ++i) {
+    out.set(i, t.get(i) * factor(index));
+    if (std::isfinite(t.get(i)) && !std::isfinite(out.get(i))) return nullptr;
+    for (size_t axis = t.rank(); axis-- > 0;) {
+      if (++index[axis] < t.shape()[axis]) break;
+      index[axis] = 0;
+    }
+  }
+  return b.constant(std::move(out));
+}
+
+class Folder {
+ public:
+  Folder(const Module& m, Expr root) : context_(m.context()), b_(m.context()), root_(root) {}
+
+  Expr run() {
+    const Scopes s = scopes(root_);
+    NodeMap<Expr> now;
+    for (Expr e : post_order(root_)) {
+      std::vector<Expr> children;
+      for_each_child(e, [&](Expr child) { children.push_back(now.get(child)); });
+      Expr rebuilt = with_children(context_, e, children);
+      if (const Expr folded = fold(rebuilt)) rebuilt = folded;
+      if (s.uses.get(e) == 1) once_.insert(rebuilt);
+      now[e] = rebuilt;
+    }
+    return now.get(root_);
+  }
+
+ private:
+  struct Factor {
+    Expr data;
+    Scale scale;
+  };
+
+  // A multiplication by a constant for each channel.
+  std::optional<Factor> factor_of(Expr e) {
+    const auto* call = e->as<Call>();
+    if (!call || op::callee(*call) != &op::kMultiply || !tensor_of(e)) return std::nullopt;
+    for (const size_t i : {0, 1}) {
+      const auto* c = call->args[1 - i]->as<Constant>();
+      if (!c || call->args[i]->type != e->type) continue;
+      if (auto scale = scale_of(*c->value, *tensor_of(e))) return Factor{call->args[i], *scale};
+    }
+    return std::nullopt;
+  }
+
+  // The expression with a factor folded; null if there is none to fold.
+  Expr fold(Expr e) {
+    const auto* call = e->as<Call>();
+    if (!call || !op::callee(*call) || !e->type) return nullptr;
+    const SpanScope at(b_, e->span);
+    if (const auto factor = factor_of(e)) {
+      steps_ = kMostSteps;
+      return backward(factor->data, factor->scale);
+    }
+    if (op::callee(*call) == &op::kConv2d || op::callee(*call) == &op::kDense) {
+      steps_ = kMostSteps;
+      if (const auto input = without_factor(call->args[0])) return forward(*call, *input);
+    }
+    return nullptr;
+  }
+
+  bool may_cross(Expr e) { return once_.contains(e) && tensor_of(e) && steps_-- > 0; }
+
+  bool is_proved(const Call& call) {
+    return analysis::fit_of(context_, call, *op::callee(call)) == analysis::Fit::kProved;
+  }
+
+  // The call with another operand; null if it then has another type.
+  Expr with_arg(const Call& call, size_t i, Expr arg) {
+    std::vector<Expr> args(call.args.begin(), call.args.end());
+    args[i] = arg;
+    return call_of(call, args);
+  }
+  Expr call_of(const Call& call, const std::vector<Expr>& args) {
+    const SpanScope at(b_, call.span);
+    try {
+      const Expr now = op::call(b_, *op::callee(call), args, op::attr_args(call.attrs));
+      return now->type == call.type ? now : nullptr;
+    } catch (const op::RelationError&) {
+      return nullptr;
+    }
+  }
+
+  // Does the operator give the same for scaled data, scaled?
+  static bool keeps_factors(const Call& call, const Scale& s) {
+    const op::OpDef* def = op::callee(call);
+    if (def == &op::kRelu || def == &op::kLeakyRelu) return s.is_positive();
+    if (def == &op::kMaxPool2d) {
+      const auto pool = op::read_pool(op::read_attrs<op::MaxPoolAttrs>(call.attrs));
+      return s.is_positive() && pool.layout.place(1) == s.axis;
+    }
+    if (def == &op::kAvgPool2d)
+      return op::read_pool(op::read_attrs<op::AvgPoolAttrs>(call.attrs)).layout.place(1) == s.axis;
+    return false;
+  }
+
+  // Does nn.pad put zeros around, and nothing along the axis of the factors?
+  static bool pads_zeros(const Call& call, const Scale& s) {
+    if (op::callee(call) != &op::kPad) return false;
+    const auto* value = call.args[1]->as<Constant>();
+    const auto attrs = op::read_attrs<op::PadAttrs>(call.attrs);
+    if (attrs.pad_mode != "constant") return s.axis < attrs.pad_width.axes.size() && pads_nothing(attrs, s);
+    return value && value->value->get(0) == 0 && pads_nothing(attrs, s);
+  }
+  static bool pads_nothing(const op::PadAttrs& attrs, const Scale& s) {
+    const auto& [before, after] = attrs.pad_width.axes[s.axis];
+    return before == Dim(0) && after == Dim(0);
+  }
+
+  // e * s without the multiplication; null if the factors have nowhere to go.
+  Expr backward(Expr e, const Scale& s) {
+    if (const auto* c = e->as<Constant>()) return scaled_constant(*c, s);
+    const auto* call = e->as<Call>();
+    if (!call || !op::callee(*call) || !may_cross(e) || !is_proved(*call)) return nullptr;
+    if (const Expr weight = scaled_outputs(e, s)) return with_arg(*call, 1, weight);
+    const op::OpDef* def = op::callee(*call);
+    if (keeps_factors(*call, s) || pads_zeros(*call, s)) {
+      const Expr data = backward(call->args[0], s);
+      return data ? with_arg(*call, 0, data) : nullptr;
+    }
+    if (def == &op::kBiasAdd) {
+      const auto* bias = call->args[1]->as<Constant>();
+      const int64_t axis = op::read_attrs<op::BiasAddAttrs>(call->attrs).axis;
+      if (!bias || (axis < 0 ? axis + static_cast<int64_t>(tensor_of(e)->rank()) : axis) !=
+                       static_cast<int64_t>(s.axis))
+        return nullptr;
+      const Expr data = backward(call->args[0], s);
+      const Expr scaled_bias = data ? scaled_along(*bias->value, 0, s) : nullptr;
+      return scaled_bias ? call_of(*call, {data, scaled_bias}) : nullptr;
+    }
+    if (def == &op::kAdd || def == &op::kSubtract) return backward_sum(*call, s);
+    return nullptr;
+  }
+
+  // Both operands take the factors. One of them is a constant or has the type of the sum.
+  Expr backward_sum(const Call& call, const Scale& s) {
+    std::vector<Expr> args;
+    for (const Expr arg : call.args) {
+      const auto* c = arg->as<Constant>();
+      const Expr now = c                        ? broadcast_constant(*c->value, s, *tensor_of(&call))
+                       : arg->type == call.type ? backward(arg, s)
+                                                : nullptr;
+      if (!now) return nullptr;
+      args.push_back(now);
+    }
+    return call_of(call, args);
+  }
+
+  Expr scaled_constant(const Constant& c, const Scale& s) { return scaled_along(*c.value, s.axis, s); }
+  Expr scaled_along(const Tensor& t, size_t axis, const Scale& s) {
+    return scaled(
+        b_, t, [&](std::span<const int64_t> index) { return s.factors[static_cast<size_t>(index[axis])]; });
+  }
+
+  // The constant of a sum of this type, which may be smaller than the sum, times the factors.
+  Expr broadcast_constant(const Tensor& t, const Scale& s, const TensorType& sum) {
+    const std::vector<Value> args{Value(t), Value(s.as_tensor(t.dtype(), sum.rank()))};
+    const Tensor out = op::evaluate(context_, op::kMultiply, args, {}).tensor();
+    for (int64_t i = 0; i < out.size(); ++i) {
+      if (!std::isfinite(out.get(i))) return nullptr;
+    }
+    return b_.constant(out);
+  }
+
+  // The weight whose results are multiplied by the factors; null if they are no channels of it.
+  Expr scaled_outputs(Expr e, const Scale& s) {
+    if (const auto view = analysis::convolution_view(e)) {
+      if (!view->weight() || view->transposed || view->convolution.data.place(1) != s.axis) return nullptr;
+      return scaled_along(*view->weight()->value, view->convolution.weight.place(0), s);
+    }
+    const auto view = analysis::product_view(e);
+    if (!view || !view->weight() || view->batched || s.axis + 1 != view->result->rank()) return nullptr;
+    return scaled_along(*view->weight()->value, view->column_axis(), s);
+  }
+
+  // Data that would be multiplied after all on the way to a weight, and the factors.
+  std::optional<Factor> without_factor(Expr e) {
+    if (!may_cross(e)) return std::nullopt;
+    if (auto factor = factor_of(e)) return factor;
+    const auto* call = e->as<Call>();
+    const op::OpDef* def = call ? op::callee(*call) : nullptr;
+    if (def != &op::kRelu && def != &op::kLeakyRelu && def != &op::kMaxPool2d && def != &op::kAvgPool2d &&
+        def != &op::kPad)
+      return std::nullopt;
+    auto inner = without_factor(call->args[0]);
+    if (!inner || !is_proved(*call)) return std::nullopt;
+    if (!keeps_factors(*call, inner->scale) && !pads_zeros(*call, inner->scale)) return std::nullopt;
+    inner->data = with_arg(*call, 0, inner->data);
+    if (!inner->data) return std::nullopt;
+    return inner;
+  }
+
+  // The convolution or product on data without the factors, which are in its weight.
+  Expr forward(const Call& call, const Factor& input) {
+    if (!is_proved(call)) return nullptr;
+    const Expr weight = scaled_inputs(&call, input.scale);
+    return weight ? call_of(call, {input.data, weight}) : nullptr;
+  }
+
+  Expr scaled_inputs(Expr e, const Scale& s) {
+    if (const auto view = analysis::convolution_view(e)) {
+      if (!view->weight() || view->transposed || view->convolution.data.place(1) != s.axis) return nullptr;
+      const Tensor& w = *view->weight()->value;
+      const size_t out = view->convolution.weight.place(0), in = view->convolution.weight.place(1);
+      // Output channels are the groups' one after the other, and so are input channels.
+      const int64_t per_group = w.shape()[out] / view->convolution.groups, inputs = w.shape()[in];
+      return scaled(b_, w, [&](std::span<const int64_t> i) {
+        return s.factors[static_cast<size_t>(i[out] / per_group * inputs + i[in])];
+      });
+    }
+    const auto view = analysis::product_view(e);
+    if (!view || !view->weight() || view->left_transposed || s.axis + 1 != view->left->rank()) return nullptr;
+    return scaled_along(*view->weight()->value, view->term_axis(), s);
+  }
+
+  Context& context_;
+  relay::Builder b_;
+  Expr root_;
+  std::unordered_set<Expr> once_;  // expressions of the result that one other reads
+  int steps_ = 0;
+};
+
+}  // namespace
+
+const Pass kFoldScaleAxis = {
+    .name = "fold-scale-axis",
+    .doc = "let weights take the constants by which channels are multiplied before or behind them",
+    .approximates = true,
+    .run =
+        [](const Module& m, const PassContext&) {
+          return with_each_function(m, [&](const Fn* fn) { return Folder(m, fn).run(); });
+        },
+};
+
+}  // namespace relay::passes

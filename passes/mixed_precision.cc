@@ -1,0 +1,163 @@
+// mixed-precision: products of float32 are computed of float16 or bfloat16.
+//
+//   nn.relu(nn.dense(%x, w))   becomes
+//   cast(nn.relu(nn.dense(cast(%x, dtype="float16"), w16)), dtype="float32")
+//
+// Each operator is of a class, and each class has a colour, which a parameter sets:
+//   2  allow    computed in narrow numbers, whatever its arguments are
+//   1  follow   computed in narrow numbers if an argument is narrow already and none is wide
+//   0  deny     computed in float32
+//
+//   parameter     operators                                                           default
+//   products      convolutions and products of matrices                               allow
+//   elementwise   arithmetic of one or two tensors, nn.relu and its kind, nn.bias_add   follow
+//   moves         what moves elements, pooling by the greatest                        follow
+//
+// All others are denied: sums, exponentials and what is made of these lose too much. Constants are
+// neither wide nor narrow. Sums of products are float32 inside, and are rounded at the end. What
+// the program gives keeps its dtype, and so does what lets, functions and data hold. A value is
+// cast once in each direction.
+//
+// Before: `inline-lets` and `inline` go before, as a let keeps its dtype. After: no call of an
+// allowed class has a float32 result, but for those with a dtype of the result as an attribute.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "ir/rewrite.h"
+#include "ir/traverse.h"
+#include "op/apply.h"
+#include "op/ops.h"
+#include "op/registry.h"
+#include "passes/each_function.h"
+#include "passes/normal_forms.h"
+#include "passes/pass.h"
+
+namespace relay::passes {
+namespace {
+
+enum class Colour : uint8_t { kDeny, kFollow, kAllow };
+
+struct Class {
+  std::string_view parameter;
+  std::vector<const op::OpDef*> operators;
+};
+
+const std::vector<Class>& classes() {
+  static const std::vector<Class> all = {
+      {"products",
+       {&op::kConv1d, &op::kConv2d, &op::kConv3d, &op::kConv2dTranspose, &op::kDense, &op::kMatmul,
+        &op::kBatchMatmul}},
+      {"elementwise",
+       {&op::kAdd, &op::kSubtract, &op::kMultiply, &op::kMaximum, &op::kMinimum, &op::kNegative, &op::kAbs,
+        &op::kRelu, &op::kLeakyRelu, &op::kClip, &op::kBiasAdd, &op::kSigmoid, &op::kTanh}},
+      {"moves",
+       {&op::kReshape, &op::kTranspose, &op::kSqueeze, &op::kExpandDims, &op::kBatchFlatten,
+        &op::kStridedSlice, &op::kMaxPool1d, &op::kMaxPool2d, &op::kMaxPool3d, &op::kGlobalMaxPool2d}},
+  };
+  return all;
+}
+
+bool is_float32(Expr e) {
+  const auto* t = e->type ? e->type->as<TensorType>() : nullptr;
+  return t && t->dtype == kFloat32;
+}
+
+class Narrower {
+ public:
+  Narrower(Context& context, const PassContext& pass)
+      : b_(context), dtype_(pass.value("bfloat16") != 0 ? kBFloat16 : kFloat16) {
+    for (const Class& c : classes()) {
+      for (const op::OpDef* def : c.operators) colours_[def] = static_cast<Colour>(pass.value(c.parameter));
+    }
+  }
+
+  Expr run(Expr root) {
+    if (is_primitive(root)) return root;
+    for (Expr e : post_order(root)) {
+      const SpanScope at(b_, e->span);
+      if (const Expr narrow = is_float32(e) ? narrow_call(e) : nullptr) {
+        narrow_[e] = narrow;
+        continue;
+      }
+      std::vector<Expr> children;
+      for_each_child(e, [&](Expr child) { children.push_back(wide(child)); });
+      wide_[e] = with_children(b_.context(), e, children);
+    }
+    return wide(root);
+  }
+
+ private:
+  Colour colour_of(const op::OpDef* def) const {
+    const auto it = colours_.find(def);
+    return it == colours_.end() ? Colour::kDeny : it->second;
+  }
+
+  // The value in its own dtype.
+  Expr wide(Expr e) {
+    Expr& known = wide_[e];
+    if (!known) known = op::call(b_, op::kCast, {narrow_.get(e)}, {{"dtype", kFloat32}});
+    return known;
+  }
+
+  // The value in narrow numbers; null if it is a constant that would become infinite.
+  Expr narrow(Expr e) {
+    Expr& known = narrow_[e];
+    if (known) return known;
+    const auto* c = e->as<Constant>();
+    if (!c) return known = op::call(b_, op::kCast, {wide_.get(e)}, {{"dtype", dtype_}});
+    Tensor t = c->value->converted(dtype_);
+    for (int64_t i = 0; i < t.size(); ++i) {
+      if (std::isfinite(c->value->get(i)) && !std::isfinite(t.get(i))) return nullptr;
+    }
+    return known = b_.constant(std::move(t));
+  }
+
+  // The call, computed in narrow numbers; null if it is not to be.
+  Expr narrow_call(Expr e) {
+    const auto* call = e->as<Call>();
+    const op::OpDef* def = call ? op::callee(*call) : nullptr;
+    const Colour colour = def ? colour_of(def) : Colour::kDeny;
+    if (colour == Colour::kDeny || !std::all_of(call->args.begin(), call->args.end(), is_float32))
+      return nullptr;
+    if (call->attrs.find("out_dtype")) return nullptr;
+    const bool follows = std::any_of(call->args.begin(), call->args.end(),
+                                     [&](Expr arg) { return narrow_.get(arg) && !arg->as<Constant>(); }) &&
+                         std::all_of(call->args.begin(), call->args.end(),
+                                     [&](Expr arg) { return narrow_.get(arg) || arg->as<Constant>(); });
+    if (colour == Colour::kFollow && !follows) return nullptr;
+    std::vector<Expr> args;
+    for (const Expr arg : call->args) {
+      args.push_back(narrow(arg));
+      if (!args.back()) return nullptr;
+    }
+    const Expr now = op::call(b_, *def, args, op::attr_args(call->attrs));
+    const auto* before = e->type->as<TensorType>();
+    const Type wanted = b_.context().tensor_type(before->dims, dtype_);
+    return now->type == wanted ? now : nullptr;
+  }
+
+  relay::Builder b_;
+  const DType dtype_;
+  std::map<const op::OpDef*, Colour> colours_;
+  NodeMap<Expr> wide_, narrow_;
+};
+
+}  // namespace
+
+const Pass kMixedPrecision = {
+    .name = "mixed-precision",
+    .doc = "compute products of float32 in float16 or bfloat16, and what follows them",
+    .parameters = {{"bfloat16", 0, "1: bfloat16 in the place of float16", 0, 1},
+                   {"products", 2, "convolutions and products: 2 allow, 1 follow, 0 deny", 0, 2},
+                   {"elementwise", 1, "arithmetic of one or two tensors, likewise", 0, 2},
+                   {"moves", 1, "what moves elements, likewise", 0, 2}},
+    .approximates = true,
+    .run =
+        [](const Module& m, const PassContext& pass) {
+          return with_each_function(m, [&](const Fn* fn) { return Narrower(m.context(), pass).run(fn); });
+        },
+};
+
+}  // namespace relay::passes
