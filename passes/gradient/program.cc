@@ -8,6 +8,7 @@
 #include "ir/analysis.h"
 #include "ir/function_graph.h"
 #include "ir/traverse.h"
+#include "passes/gradient/adjoints.h"
 #include "passes/type_parts.h"
 
 namespace relay::passes::gradient {
@@ -110,10 +111,10 @@ class TupleDepth {
 }  // namespace
 
 Program::Program(const Module& m, Wanted wanted, Diagnostics& diagnostics)
-    : module_(m), wanted_(wanted), diagnostics_(diagnostics) {
-  const Symbol main = m.context().symbol("main");
-  reached_.push_back(main);
-  mentioned_.emplace(main, Mention{main, Span::none()});
+    : module_(m), wanted_(std::move(wanted)), diagnostics_(diagnostics) {
+  const Symbol root = m.context().symbol(wanted_.root);
+  reached_.push_back(root);
+  mentioned_.emplace(root, Mention{root, Span::none()});
   for (size_t i = 0; i < reached_.size(); ++i) {
     const Symbol by = reached_[i];
     for (Expr e : post_order(m.function(by.text()))) {
@@ -141,6 +142,23 @@ bool Program::is_straight() const {
   });
 }
 
+bool Program::is_differentiable() const {
+  const size_t errors = diagnostics_.errors();
+  refuse_deep_tuples();
+  const auto refuse_unless_tensors = [&](Span at, std::string_view what, Type type) {
+    if (is_of_tensors(type)) return;
+    refuse(reached_[0], at, what,
+           cat("it is of the type `", show(type, 100), "`, and only tensors and tuples of them have one"));
+  };
+  const Fn* fn = root();
+  for (const Var* p : fn->params)
+    refuse_unless_tensors(p->span, cat("parameter `%", p->name.text(), "`"), p->type);
+  refuse_unless_tensors(fn->body->span, "the result", fn->body->type);
+  if (diagnostics_.errors() == errors && !holds_floats(fn->body->type))
+    refuse(reached_[0], fn->body->span, "the result", "no float is in it");
+  return diagnostics_.errors() == errors;
+}
+
 void Program::refuse_deep_tuples() const {
   TupleDepth depth;
   for (Symbol name : reached_) {
@@ -157,18 +175,18 @@ void Program::refuse(Symbol function, Span at, std::string_view what, std::strin
   Diagnostic& d = diagnostics_.error(at, "not-differentiable", cat(what, " has no gradient: ", reason));
   std::string path = cat("@", function.text());
   size_t shown = 0;
-  for (Symbol f = function; f.text() != "main";) {
+  for (Symbol f = function; f.text() != wanted_.root;) {
     const Mention& mention = mentioned_.at(f);
-    if (shown++ >= kMostShownCalls && mention.by.text() != "main") {
-      path = cat("@main -> ... -> ", path);
+    if (shown++ >= kMostShownCalls && mention.by.text() != wanted_.root) {
+      path = cat("@", wanted_.root, " -> ... -> ", path);
       break;
     }
     d.label(mention.at, cat("`@", mention.by.text(), "` uses `@", f.text(), "` here"));
     f = mention.by;
     path = cat("@", f.text(), " -> ", path);
   }
-  if (function.text() == "main") return;
-  d.note(cat("the gradient of `@main` comes here by `", path, "`"));
+  if (function.text() == wanted_.root) return;
+  d.note(cat("the gradient of `@", wanted_.root, "` comes here by `", path, "`"));
 }
 
 }  // namespace relay::passes::gradient

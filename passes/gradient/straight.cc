@@ -17,7 +17,7 @@ class Straight {
 
   Module run() {
     Module out = program_.module();
-    out.set_function("main", Function(*this, program_.reached()[0]).value_and_gradients());
+    out.set_function(program_.wanted().into, Function(*this, program_.reached()[0]).value_and_gradients());
     for (; !wanted_.empty(); wanted_.pop_front()) {
       const Symbol name = wanted_.front();
       out.set_function(gradient_names_.at(name), Function(*this, name).gradients());
