@@ -10,6 +10,7 @@
 // gradients come after those that they ask for, so that grad(grad(f)) is the second derivative.
 #include "passes/expand_grad.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -21,6 +22,7 @@
 #include "op/grad.h"
 #include "op/registry.h"
 #include "passes/gradient/augment.h"
+#include "passes/gradient/checkpoints.h"
 #include "passes/gradient/prepare.h"
 #include "passes/gradient/straight.h"
 #include "passes/pass.h"
@@ -51,6 +53,10 @@ Module reached_from(const Module& m, const std::string& root) {
     for (Symbol name : mentioned_globals(fn)) {
       if (m.function(name.text()) && reached.insert(name.text()).second) pending.push_back(name.text());
     }
+    const std::string own = gradient::own_gradient(fn);
+    const auto found = own.empty() ? m.functions().end() : m.functions().find(own);
+    if (found != m.functions().end() && reached.insert(found->first.text()).second)
+      pending.push_back(found->first.text());
   }
   Module out = m;
   Builder b(m.context());
@@ -180,15 +186,22 @@ class Expander {
       params.push_back(b_.var(v->name.text(), v->type));
       by[v] = params.back();
     }
-    for (const Var* p : fn.params) {
-      params.push_back(b_.var(p->name.text(), p->type));
-      args.push_back(params.back());
+    const std::vector<const Var*> free = free_vars(&fn);
+    const bool recurs = self && std::find(free.begin(), free.end(), self) != free.end();
+    const Var* own = recurs ? b_.var(self->name.text()) : nullptr;
+    if (recurs) by[self] = own;
+    const Fn* copy = substitute(m_.context(), refresh(m_.context(), &fn), by)->as<Fn>();
+    if (recurs) {
+      for (const Var* p : fn.params) {
+        params.push_back(b_.var(p->name.text(), p->type));
+        args.push_back(params.back());
+      }
+    } else {
+      params.insert(params.end(), copy->params.begin(), copy->params.end());
     }
-    const Var* own = b_.var(self ? self->name.text() : "f");
-    if (self) by[self] = own;
-    const Expr copy = substitute(m_.context(), refresh(m_.context(), &fn), by);
+    const Expr body = recurs ? b_.let(own, copy, b_.call(own, args)) : copy->body;
     const std::string lifted = new_name(m_, within, "_function");
-    m_.set_function(lifted, b_.fn(params, b_.let(own, copy, b_.call(own, args)), nullptr));
+    m_.set_function(lifted, b_.fn(params, body, nullptr));
     const Result<Module> typed = typecheck::check(m_, pass_.diagnostics);
     if (!typed) return nullptr;
     m_ = *typed;
@@ -208,9 +221,12 @@ class Expander {
   std::string gradient_of(const std::string& root, size_t first) {
     const auto known = gradients_.find(root);
     if (known != gradients_.end()) return known->second;
+    if (!gradient::own_gradient(m_.function(root)).empty()) return gradients_[root] = gradient_of_caller(root);
     const Module part = reached_from(m_, root);
     const PassContext inner{pass_.diagnostics, pass_.values, pass_.target, pass_.schedule};
-    const Result<Module> ready = gradient::prepared(part, inner);
+    const Result<Module> known_types = gradient::prepared(part, inner);
+    const Result<Module> ready =
+        known_types ? gradient::with_checkpoints(*known_types, pass_.diagnostics) : Result<Module>(kReported);
     if (!ready) return {};
     gradient::Wanted wanted;
     wanted.first = first;
@@ -229,6 +245,21 @@ class Expander {
       if (!m_.function(name.text())) m_.set_function(name.str(), fn);
     }
     return gradients_[root] = wanted.into;
+  }
+
+  // Of a function that calls this one: what is differentiated goes by its body, not by the gradient
+  // that it names.
+  std::string gradient_of_caller(const std::string& root) {
+    const Fn* fn = m_.function(root);
+    std::vector<const Var*> params;
+    for (const Var* p : fn->params) params.push_back(b_.var(p->name.text(), p->type));
+    const std::vector<Expr> args(params.begin(), params.end());
+    const std::string caller = new_name(m_, root, "_call");
+    m_.set_function(caller, b_.fn(params, b_.call(b_.global(root), args), nullptr));
+    const Result<Module> typed = typecheck::check(m_, pass_.diagnostics);
+    if (!typed) return {};
+    m_ = *typed;
+    return gradient_of(caller, 0);
   }
 
   // Every function that asks waits for another one that does; or `grad` is a value.

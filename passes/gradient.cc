@@ -9,6 +9,7 @@
 // all floats of the result; integers and booleans have the gradient zero. docs/gradients.md.
 #include "base/cat.h"
 #include "passes/gradient/augment.h"
+#include "passes/gradient/checkpoints.h"
 #include "passes/gradient/prepare.h"
 #include "passes/gradient/straight.h"
 #include "passes/pass.h"
@@ -18,7 +19,8 @@ namespace {
 
 Module run(const Module& m, const PassContext& pass) {
   if (!m.function("main")) return m;
-  const Result<Module> now = gradient::prepared(m, pass);
+  const Result<Module> known = gradient::prepared(m, pass);
+  const Result<Module> now = known ? gradient::with_checkpoints(*known, pass.diagnostics) : kReported;
   if (!now) return m;
   gradient::Wanted wanted;
   wanted.value = pass.value("value") != 0;

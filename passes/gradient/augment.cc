@@ -4,6 +4,7 @@
 #include "op/registry.h"
 #include "passes/gradient/adjoints.h"
 #include "passes/gradient/carry.h"
+#include "passes/gradient/checkpoints.h"
 
 namespace relay::passes::gradient {
 namespace {
@@ -16,7 +17,12 @@ class Augmenter : public Carrier {
         way_back_(context_.fn_type({}, {}, unit_)) {}
 
   Module run() {
+    for (Symbol name : program_.reached()) {
+      if (is_checkpoint(program_.module().function(name.text())))
+        checkpoints_[name] = program_.new_name(name.text(), "_gradient");
+    }
     add_functions();
+    for (const auto& [name, own] : checkpoints_) out_.set_function(own, gradient(name));
     out_.set_function(program_.wanted().into, root());
     return out_;
   }
@@ -49,36 +55,70 @@ class Augmenter : public Carrier {
     lets.act(b_.ref_write(cell, sum(b_, b_.ref_read(cell), more)));
   }
 
-  // fn (xs) { (f(xs), (adjoints of xs)) }, or what of it is wanted: forwards, then back from 1.
+  std::string gradient_of(Symbol function) const override {
+    const auto found = checkpoints_.find(function);
+    return found == checkpoints_.end() ? program_.own_gradient(function) : found->second;
+  }
+
+  // fn (xs) { (f(xs), (adjoints of xs)) }, or what of it is wanted.
   const Fn* root() {
     const Fn* fn = program_.root();
     const SpanScope at(b_, fn->span);
     Bindings lets(b_);
-    const Expr nothing = b_.fn({}, b_.tuple({}), unit_);
-    const Var* bp = lets.name("bp", b_.ref_new(nothing), context_.ref_type(way_back_));
+    const std::vector<const Var*> params = plain_params(fn);
+    const auto [y, adjoints] = there_and_back(lets, program_.reached()[0], params, nullptr);
+    std::vector<Expr> gradients;
+    for (size_t i = 0; i < params.size(); ++i) {
+      if (program_.wanted().of(i)) gradients.push_back(adjoints[i]);
+    }
+    const Expr all = b_.tuple(gradients);
+    return b_.fn(params,
+                 lets.around(program_.wanted().value ? b_.tuple({primal(fn->body->type, y), all}) : all), nullptr,
+                 {});
+  }
+
+  // fn (xs, dy) { (adjoints of xs) }: of a checkpoint, which is evaluated once more.
+  const Fn* gradient(Symbol name) {
+    const Fn* fn = program_.module().function(name.text());
+    const SpanScope at(b_, fn->span);
+    Bindings lets(b_);
+    std::vector<const Var*> params = plain_params(fn);
+    const Var* dy = b_.with_type(b_.var("dy", fn->body->type), fn->body->type)->as<Var>();
+    const std::vector<Expr> adjoints = there_and_back(lets, name, params, dy).second;
+    params.push_back(dy);
+    return b_.fn(params, lets.around(b_.tuple(adjoints)), nullptr, {});
+  }
+
+  std::vector<const Var*> plain_params(const Fn* fn) {
     std::vector<const Var*> params;
-    std::vector<Expr> args, gradients;
     for (const Var* p : fn->params) {
       const Type written = p->annotation ? p->annotation : p->type;
       params.push_back(b_.with_type(b_.var(p->name.text(), written), p->type)->as<Var>());
-      const Expr arg = carry(p->type, params.back());
-      const std::string name = cat(p->name.text(), "_augmented");
-      args.push_back(holds_floats(p->type) ? lets.name(name, arg, types_.of(p->type)) : arg);
+    }
+    return params;
+  }
+
+  // Forwards, then back from dy, or from 1 if that is null: the augmented result, and the adjoints
+  // of the parameters.
+  std::pair<const Var*, std::vector<Expr>> there_and_back(Bindings& lets, Symbol name,
+                                                          const std::vector<const Var*>& params, Expr dy) {
+    const Expr nothing = b_.fn({}, b_.tuple({}), unit_);
+    const Var* bp = lets.name("bp", b_.ref_new(nothing), context_.ref_type(way_back_));
+    std::vector<Expr> args, adjoints;
+    for (const Var* p : params) {
+      const Expr arg = carry(p->type, p);
+      args.push_back(holds_floats(p->type)
+                         ? lets.name(cat(p->name.text(), "_augmented"), arg, types_.of(p->type))
+                         : arg);
     }
     const std::vector<Expr> inputs = args;
     args.push_back(bp);
-    const Type type = fn->body->type;
-    const Var* y =
-        lets.name("y", b_.call(b_.global(name_of(program_.reached()[0])), args, {}, types_.of(type)),
-                  types_.of(type));
-    add(lets, type, y, ones(b_, primal(type, y)));
+    const Type type = program_.module().function(name.text())->body->type;
+    const Var* y = lets.name("y", b_.call(b_.global(name_of(name)), args, {}, types_.of(type)), types_.of(type));
+    add(lets, type, y, dy ? dy : ones(b_, primal(type, y)));
     lets.act(b_.call(lets.name("back", b_.ref_read(bp), way_back_), {}, {}, unit_));
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (program_.wanted().of(i)) gradients.push_back(adjoint(params[i]->type, inputs[i]));
-    }
-    const Expr all = b_.tuple(gradients);
-    return b_.fn(params, lets.around(program_.wanted().value ? b_.tuple({primal(type, y), all}) : all),
-                 nullptr, {});
+    for (size_t i = 0; i < inputs.size(); ++i) adjoints.push_back(adjoint(params[i]->type, inputs[i]));
+    return {y, adjoints};
   }
 
   //   let y = op(primals); let y_augmented = (y, ref(zeros_like(y)));
@@ -96,7 +136,8 @@ class Augmenter : public Carrier {
                 const Var* y, const Var* out) {
     Bindings back(b_);
     const Var* dy = back.name("dy", adjoint(n.type, out), n.type);
-    const OperatorAdjoints found = adjoints_of(b_, n, primals, y, dy);
+    const OperatorAdjoints found =
+        op::callee(n) ? adjoints_of(b_, n, primals, y, dy) : adjoints_of_function(back, n, primals, dy);
     if (!found.reason.empty()) return refuse(n, found.reason);
     bool any = false;
     for (size_t i = 0; i < args.size(); ++i) {
@@ -110,8 +151,22 @@ class Augmenter : public Carrier {
     lets.act(b_.ref_write(bp_, step));
   }
 
+  OperatorAdjoints adjoints_of_function(Bindings& back, const Call& n, std::span<const Expr> primals, Expr dy) {
+    std::vector<Expr> args(primals.begin(), primals.end());
+    std::vector<Type> types;
+    args.push_back(dy);
+    for (Expr arg : n.args) types.push_back(arg->type);
+    const Type type = context_.tuple_type(types);
+    const Expr callee = b_.global(gradient_of(n.callee->as<Global>()->name));
+    const Var* all = back.name("d", b_.call(callee, args, {}, type), type);
+    OperatorAdjoints out;
+    for (uint32_t i = 0; i < types.size(); ++i) out.of.push_back(b_.proj(all, i));
+    return out;
+  }
+
   const Type unit_;
   const Type way_back_;      // fn () -> ()
+  std::map<Symbol, std::string, Module::ByName> checkpoints_;  // their gradients, which are functions
   const Var* bp_ = nullptr;  // the cell of the way back, of the function that is being augmented
 };
 

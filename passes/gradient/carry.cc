@@ -10,6 +10,8 @@ namespace relay::passes::gradient {
 namespace {
 
 constexpr std::string_view kKernelReason = "kernels of the program are not differentiated";
+constexpr std::string_view kOwnGradientReason =
+    "the gradient that it names goes back, and no tangent goes forwards; the pass `gradient` takes it";
 
 }  // namespace
 
@@ -122,7 +124,9 @@ Expr Carrier::node(Expr e) {
 void Carrier::refuse_primitive_value(Expr e) {
   const auto* ref = e->as<OpRef>();
   const auto* global = e->as<Global>();
-  if (!ref && (!global || names_.contains(global->name) || types_.of(e->type) == e->type)) return;
+  if (!ref && (!global || names_.contains(global->name) || types_.of(e->type) == e->type ||
+               !program_.own_gradient(global->name).empty()))
+    return;
   program_.refuse(function_, e->span,
                   ref ? cat("`", ref->op->name, "` as a value")
                       : cat("the kernel `@", global->name.text(), "` as a value"),
@@ -150,6 +154,7 @@ Expr Carrier::rebuilt(Expr e) {
 Expr Carrier::function_value(const Global& n) {
   const auto name = names_.find(n.name);
   const auto* type = n.type ? n.type->as<FnType>() : nullptr;
+  if (type && !program_.own_gradient(n.name).empty()) return value_with_gradient(n, *type);
   if (name == names_.end() || !type) return &n;
   std::vector<const Var*> params;
   for (Type t : type->args)
@@ -159,13 +164,24 @@ Expr Carrier::function_value(const Global& n) {
   return b_.fn(params, b_.call(b_.global(name->second), args), nullptr);
 }
 
+// A function that has a gradient of its own, as a value: a function that calls it.
+Expr Carrier::value_with_gradient(const Global& n, const FnType& type) {
+  std::vector<const Var*> params;
+  std::vector<Expr> args;
+  for (Type t : type.args) {
+    args.push_back(b_.with_type(b_.var("x", t), t));
+    params.push_back(variable(args.back()->as<Var>()));
+    now_[args.back()] = params.back();
+  }
+  return b_.fn(params, primitive(*b_.call(&n, args, {}, type.result)), nullptr);
+}
+
 Expr Carrier::call(const Call& n) {
   if (op::callee(n)) return primitive(n);
   const auto* global = n.callee->as<Global>();
   if (!global) return rebuilt(&n);
   const auto name = names_.find(global->name);
-  if (name == names_.end()) return primitive(n);
-  if (const Expr special = special_call(n, global->name)) return special;
+  if (name == names_.end() || !gradient_of(global->name).empty()) return primitive(n);
   std::vector<Expr> args;
   for (Expr arg : n.args) args.push_back(now_.at(arg));
   if (extra()) args.push_back(extra());
@@ -190,8 +206,9 @@ Expr Carrier::primitive(const Call& n) {
   const Expr value = b_.call(n.callee, primals, n.attrs, n.type);
   if (!holds_floats(n.type)) return lets.around(value);
   const Var* y = lets.name("y", value, n.type);
-  if (active && !op::callee(n)) {
-    refuse(n, kKernelReason);
+  const auto* global = n.callee->as<Global>();
+  if (active && global && gradient_of(global->name).empty()) {
+    refuse(n, program_.own_gradient(global->name).empty() ? kKernelReason : kOwnGradientReason);
     return &n;
   }
   const Expr result = result_of(lets, n, args, primals, y, active);
@@ -204,10 +221,12 @@ Expr Carrier::lets_unless_variable(Bindings& lets, Expr e, Type before) {
 
 void Carrier::refuse(const Call& n, std::string_view reason) {
   const op::OpDef* def = op::callee(n);
-  program_.refuse(
-      function_, n.span,
-      def ? cat("`", def->name, "`") : cat("the kernel `@", n.callee->as<Global>()->name.text(), "`"),
-      reason);
+  const auto* global = n.callee->as<Global>();
+  program_.refuse(function_, n.span,
+                  def ? cat("`", def->name, "`")
+                      : cat(program_.module().function(global->name.text()) ? "the function `@" : "the kernel `@",
+                            global->name.text(), "`"),
+                  reason);
 }
 
 }  // namespace relay::passes::gradient

@@ -56,8 +56,9 @@ class Carrier {
   // value of the call. `active`: an argument is no constant and has floats.
   virtual Expr result_of(Bindings& lets, const Call& call, std::span<const Expr> args,
                          std::span<const Expr> primals, const Var* y, bool active) = 0;
-  // A call of a function of the module that is differentiated by other means; null: as it is.
-  virtual Expr special_call(const Call&, Symbol) { return nullptr; }
+  // The function that gives the adjoints of a function's arguments, from these and the adjoint of
+  // the result. Calls of the function are then treated as those of operators. Empty: there is none.
+  virtual std::string gradient_of(Symbol) const { return {}; }
 
   // Puts a carrying function beside each that @main reaches.
   void add_functions();
@@ -85,6 +86,7 @@ class Carrier {
   void refuse_primitive_value(Expr e);
   Expr rebuilt(Expr e);
   Expr function_value(const Global& n);
+  Expr value_with_gradient(const Global& n, const FnType& type);
   Expr call(const Call& n);
   Expr primitive(const Call& n);
 

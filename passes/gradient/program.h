@@ -22,6 +22,9 @@ struct Wanted {
   bool of(size_t i) const { return i >= first && (parameter == 0 || parameter == i + 1); }
 };
 
+// The function that this one names as its gradient, by the attribute `Gradient`; empty if none.
+std::string own_gradient(const Fn* fn);
+
 class Program {
  public:
   Program(const Module& m, Wanted wanted, Diagnostics& diagnostics);
@@ -33,6 +36,9 @@ class Program {
   const Fn* root() const { return module_.function(wanted_.root); }
   // The functions that the root reaches, itself first, each after one that mentions it.
   const std::vector<Symbol>& reached() const { return reached_; }
+  // The function that a program names as the gradient of this one; empty if it names none. The root
+  // and functions that only those with such a gradient reach are not asked.
+  std::string own_gradient(Symbol function) const;
   // A name for a new global, made of one that there is.
   std::string new_name(std::string_view of, std::string_view suffix) const;
 
@@ -53,12 +59,15 @@ class Program {
   Diagnostics& diagnostics_;
   // Reports tuples that are nested more deeply than walks over their types are made for.
   void refuse_deep_tuples() const;
+  // Reports attributes that name no function that can be a gradient.
+  void refuse_wrong_gradients() const;
 
   struct Mention {
     Symbol by;
     Span at;
   };
   std::vector<Symbol> reached_;
+  std::map<Symbol, std::string, Module::ByName> own_gradients_;
   std::map<Symbol, Mention, Module::ByName> mentioned_;  // each by the function it was reached from
 };
 
