@@ -125,12 +125,15 @@ void Carrier::refuse_primitive_value(Expr e) {
   const auto* ref = e->as<OpRef>();
   const auto* global = e->as<Global>();
   if (!ref && (!global || names_.contains(global->name) || types_.of(e->type) == e->type ||
-               !program_.own_gradient(global->name).empty()))
+               !gradient_of(global->name).empty()))
     return;
+  const bool own = global && !program_.own_gradient(global->name).empty();
   program_.refuse(function_, e->span,
                   ref ? cat("`", ref->op->name, "` as a value")
-                      : cat("the kernel `@", global->name.text(), "` as a value"),
-                  ref ? "its type is not known here" : kKernelReason);
+                      : cat("the ", own ? "function" : "kernel", " `@", global->name.text(), "` as a value"),
+                  ref   ? "its type is not known here"
+                  : own ? kOwnGradientReason
+                        : kKernelReason);
 }
 
 // The same form of what its parts have become. Always a new node: no two functions share any.
@@ -154,7 +157,8 @@ Expr Carrier::rebuilt(Expr e) {
 Expr Carrier::function_value(const Global& n) {
   const auto name = names_.find(n.name);
   const auto* type = n.type ? n.type->as<FnType>() : nullptr;
-  if (type && !program_.own_gradient(n.name).empty()) return value_with_gradient(n, *type);
+  if (type && !program_.own_gradient(n.name).empty())
+    return gradient_of(n.name).empty() ? &n : value_with_gradient(n, *type);
   if (name == names_.end() || !type) return &n;
   std::vector<const Var*> params;
   for (Type t : type->args)
