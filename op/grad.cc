@@ -28,7 +28,8 @@ Type relate(Relation& r, const NoAttrs&) {
     if (!is_of_tensors(fn->args[i]))
       r.fail(0, cat("parameter ", i, " of the function is no tensor and no tuple of tensors"));
   }
-  if (!is_of_tensors(fn->result)) r.fail(0, "the result of the function is no tensor and no tuple of tensors");
+  if (!is_of_tensors(fn->result))
+    r.fail(0, "the result of the function is no tensor and no tuple of tensors");
   const std::vector<Type> adjoints(fn->args.begin(), fn->args.end());
   const Type both = r.tuple_of({fn->result, r.tuple_of(adjoints)});
   return r.context().fn_type({}, adjoints, both);

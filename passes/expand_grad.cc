@@ -94,7 +94,8 @@ class Expander {
       for (Symbol callee : mentioned_globals(fn)) callers[callee.text()].push_back(name.text());
       for (Expr e : post_order(fn)) {
         const auto* ref = e->as<OpRef>();
-        if (ref && ref->op == &op::grad() && asking_.insert(name.text()).second) pending.push_back(name.text());
+        if (ref && ref->op == &op::grad() && asking_.insert(name.text()).second)
+          pending.push_back(name.text());
       }
     }
     while (!pending.empty()) {
@@ -158,14 +159,16 @@ class Expander {
       pass_.diagnostics
           .error(f->span.known() ? f->span : site.span, "not-differentiable",
                  "`grad` takes a function that is known when the program is compiled")
-          .note("a function of the module, `grad(@f)`; a function expression; or a variable that a let binds to one");
+          .note(
+              "a function of the module, `grad(@f)`; a function expression; or a variable that a let binds "
+              "to one");
       return nullptr;
     }
     return is_ready(fn) ? gradient_of(site, *fn, found == bound.end() ? nullptr : var, within) : nullptr;
   }
 
-  // Of a function expression: fn (xs) { @lifted_grad(captured..., xs) }. `self`: the variable of the
-  // let that binds it; null if none does.
+  // Of a function expression: fn (xs) { @lifted_grad(captured..., xs) }. `self`: the variable of
+  // the let that binds it; null if none does.
   Expr gradient_of(const Call& site, const Fn& fn, const Var* self, std::string_view within) {
     std::vector<const Var*> captured, params;
     for (const Var* v : free_vars(&fn)) {
@@ -221,7 +224,8 @@ class Expander {
   std::string gradient_of(const std::string& root, size_t first) {
     const auto known = gradients_.find(root);
     if (known != gradients_.end()) return known->second;
-    if (!gradient::own_gradient(m_.function(root)).empty()) return gradients_[root] = gradient_of_caller(root);
+    if (!gradient::own_gradient(m_.function(root)).empty())
+      return gradients_[root] = gradient_of_caller(root);
     const Module part = reached_from(m_, root);
     const PassContext inner{pass_.diagnostics, pass_.values, pass_.target, pass_.schedule};
     const Result<Module> known_types = gradient::prepared(part, inner);

@@ -28,9 +28,9 @@ Module run(const Module& m, const PassContext& pass) {
   const gradient::Program program(*now, wanted, pass.diagnostics);
   const Fn* main = program.root();
   if (wanted.parameter > main->params.size()) {
-    pass.diagnostics.error(
-        main->span, "bad-pipeline",
-        cat("parameter `wrt` of pass `gradient` is ", wanted.parameter, "; `@main` takes ", main->params.size()));
+    pass.diagnostics.error(main->span, "bad-pipeline",
+                           cat("parameter `wrt` of pass `gradient` is ", wanted.parameter, "; `@main` takes ",
+                               main->params.size()));
     return m;
   }
   if (!program.is_differentiable()) return m;

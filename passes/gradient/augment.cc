@@ -73,8 +73,8 @@ class Augmenter : public Carrier {
     }
     const Expr all = b_.tuple(gradients);
     return b_.fn(params,
-                 lets.around(program_.wanted().value ? b_.tuple({primal(fn->body->type, y), all}) : all), nullptr,
-                 {});
+                 lets.around(program_.wanted().value ? b_.tuple({primal(fn->body->type, y), all}) : all),
+                 nullptr, {});
   }
 
   // fn (xs, dy) { (adjoints of xs) }: of a checkpoint, which is evaluated once more.
@@ -114,7 +114,8 @@ class Augmenter : public Carrier {
     const std::vector<Expr> inputs = args;
     args.push_back(bp);
     const Type type = program_.module().function(name.text())->body->type;
-    const Var* y = lets.name("y", b_.call(b_.global(name_of(name)), args, {}, types_.of(type)), types_.of(type));
+    const Var* y =
+        lets.name("y", b_.call(b_.global(name_of(name)), args, {}, types_.of(type)), types_.of(type));
     add(lets, type, y, dy ? dy : ones(b_, primal(type, y)));
     lets.act(b_.call(lets.name("back", b_.ref_read(bp), way_back_), {}, {}, unit_));
     for (size_t i = 0; i < inputs.size(); ++i) adjoints.push_back(adjoint(params[i]->type, inputs[i]));
@@ -151,7 +152,8 @@ class Augmenter : public Carrier {
     lets.act(b_.ref_write(bp_, step));
   }
 
-  OperatorAdjoints adjoints_of_function(Bindings& back, const Call& n, std::span<const Expr> primals, Expr dy) {
+  OperatorAdjoints adjoints_of_function(Bindings& back, const Call& n, std::span<const Expr> primals,
+                                        Expr dy) {
     std::vector<Expr> args(primals.begin(), primals.end());
     std::vector<Type> types;
     args.push_back(dy);
@@ -165,7 +167,7 @@ class Augmenter : public Carrier {
   }
 
   const Type unit_;
-  const Type way_back_;      // fn () -> ()
+  const Type way_back_;                                        // fn () -> ()
   std::map<Symbol, std::string, Module::ByName> checkpoints_;  // their gradients, which are functions
   const Var* bp_ = nullptr;  // the cell of the way back, of the function that is being augmented
 };

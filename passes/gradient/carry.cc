@@ -116,8 +116,7 @@ Expr Carrier::node(Expr e) {
         for (const Var* p : n.params) params.push_back(variable(p));
         return b_.fn(params, now_.at(n.body), types_.of(n.result), {}, n.type_params);
       },
-      [&](const Call& n) -> Expr { return this->call(n); },
-      [&](const auto&) -> Expr { return rebuilt(e); });
+      [&](const Call& n) -> Expr { return this->call(n); }, [&](const auto&) -> Expr { return rebuilt(e); });
 }
 
 // Reports an operator or a kernel that is a value, unless no float goes through it.
@@ -161,8 +160,7 @@ Expr Carrier::function_value(const Global& n) {
     return gradient_of(n.name).empty() ? &n : value_with_gradient(n, *type);
   if (name == names_.end() || !type) return &n;
   std::vector<const Var*> params;
-  for (Type t : type->args)
-    params.push_back(b_.var("x", type->type_params.empty() ? types_.of(t) : nullptr));
+  for (Type t : type->args) params.push_back(b_.var("x", type->type_params.empty() ? types_.of(t) : nullptr));
   std::vector<Expr> args(params.begin(), params.end());
   if (extra()) args.push_back(extra());
   return b_.fn(params, b_.call(b_.global(name->second), args), nullptr);
@@ -226,11 +224,12 @@ Expr Carrier::lets_unless_variable(Bindings& lets, Expr e, Type before) {
 void Carrier::refuse(const Call& n, std::string_view reason) {
   const op::OpDef* def = op::callee(n);
   const auto* global = n.callee->as<Global>();
-  program_.refuse(function_, n.span,
-                  def ? cat("`", def->name, "`")
-                      : cat(program_.module().function(global->name.text()) ? "the function `@" : "the kernel `@",
-                            global->name.text(), "`"),
-                  reason);
+  program_.refuse(
+      function_, n.span,
+      def ? cat("`", def->name, "`")
+          : cat(program_.module().function(global->name.text()) ? "the function `@" : "the kernel `@",
+                global->name.text(), "`"),
+      reason);
 }
 
 }  // namespace relay::passes::gradient

@@ -64,10 +64,10 @@ class Carrier {
   void add_functions();
   const std::string& name_of(Symbol function) const { return names_.at(function); }
 
-  Expr primal(Type t, Expr carrying);   // the value of a carrying tensor or tuple
-  Expr second(Type t, Expr carrying);   // what stands beside each tensor; zeros for integers
+  Expr primal(Type t, Expr carrying);  // the value of a carrying tensor or tuple
+  Expr second(Type t, Expr carrying);  // what stands beside each tensor; zeros for integers
   Expr pair(Type t, Expr value, Expr beside);
-  Expr carry(Type t, Expr value);       // a value with nothing beside it
+  Expr carry(Type t, Expr value);  // a value with nothing beside it
   Expr now(Expr e) const { return now_.at(e); }
   Expr lets_unless_variable(Bindings& lets, Expr e, Type before);
   void refuse(const Call& call, std::string_view reason);

@@ -90,8 +90,8 @@ class Checkpoints {
         diagnostics_
             .error(site.span, "not-differentiable",
                    cat("a checkpoint uses tensors of its surroundings; ",
-                       var ? cat("`%", var->name.text(), "`") : std::string("a part of it"), " is of the type `",
-                       show(e->type, 100), "`"))
+                       var ? cat("`%", var->name.text(), "`") : std::string("a part of it"),
+                       " is of the type `", show(e->type, 100), "`"))
             .note("leave out `annotation.checkpoint`, or enclose less");
         return &site;
       }
@@ -105,7 +105,8 @@ class Checkpoints {
     });
     std::string name = cat(within, "_checkpoint");
     while (m_.function(name) || m_.kernel(name)) name += "_";
-    m_.set_function(name, b_.fn(params, body, nullptr, m_.context().attrs({{std::string(kAttribute), true}})));
+    m_.set_function(name,
+                    b_.fn(params, body, nullptr, m_.context().attrs({{std::string(kAttribute), true}})));
     pending_.push_back(name);
     ++lifted_;
     return b_.call(b_.global(name), args, {}, site.type);

@@ -59,8 +59,8 @@ class Forward : public Carrier {
     params.insert(params.end(), tangents.begin(), tangents.end());
     const Type type = fn->body->type;
     Bindings lets(b_);
-    const Var* y = lets.name("y", b_.call(b_.global(name_of(program_.reached()[0])), args, {}, types_.of(type)),
-                             types_.of(type));
+    const Var* y = lets.name(
+        "y", b_.call(b_.global(name_of(program_.reached()[0])), args, {}, types_.of(type)), types_.of(type));
     return b_.fn(params, lets.around(b_.tuple({primal(type, y), second(type, y)})), nullptr, {});
   }
 };

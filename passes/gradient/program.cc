@@ -159,7 +159,8 @@ Program::Program(const Module& m, Wanted wanted, Diagnostics& diagnostics)
 std::string own_gradient(const Fn* fn) {
   const AttrValue* given = fn->attrs.find(kGradientAttribute);
   if (!given) return {};
-  return given->kind == AttrKind::kString && !given->string.text().empty() ? given->string.str() : show(*given);
+  return given->kind == AttrKind::kString && !given->string.text().empty() ? given->string.str()
+                                                                           : show(*given);
 }
 
 std::string Program::own_gradient(Symbol function) const {
@@ -181,12 +182,15 @@ void Program::refuse_wrong_gradients() const {
     if (tensors && back && back->type == wanted) continue;
     Diagnostic& d = diagnostics_.error(
         fn->span, "bad-attribute",
-        !tensors ? cat("`@", name.text(), "` has the attribute `Gradient`, and not only tensors as parameters and result")
-        : back   ? cat("the gradient of `@", name.text(), "` would be of the type `", show(wanted, 200), "`; `@",
-                       gradient, "` is of the type `", show(back->type, 200), "`")
-                 : cat("the gradient of `@", name.text(), "` is no function of the module: `@", gradient, "`"));
+        !tensors ? cat("`@", name.text(),
+                       "` has the attribute `Gradient`, and not only tensors as parameters and result")
+        : back   ? cat("the gradient of `@", name.text(), "` would be of the type `", show(wanted, 200),
+                       "`; `@", gradient, "` is of the type `", show(back->type, 200), "`")
+               : cat("the gradient of `@", name.text(), "` is no function of the module: `@", gradient, "`"));
     if (!tensors) continue;
-    d.note("a gradient takes the arguments and the adjoint of the result, and gives a tuple of the arguments' adjoints");
+    d.note(
+        "a gradient takes the arguments and the adjoint of the result, and gives a tuple of the arguments' "
+        "adjoints");
   }
 }
 

@@ -102,7 +102,8 @@ class Straight {
           const std::string name = cat("d_", step.xs[k]->name.text());
           const auto named = [&](Expr dy) { return is_leaf(dy) ? dy : append(b_, tape, name, dy); };
           if (step.form != Step::Form::kValue) {
-            for (const Adjoints::Part& part : adjoints.take_parts(step.xs[k])) adjoints.add(step.values[k], part);
+            for (const Adjoints::Part& part : adjoints.take_parts(step.xs[k]))
+              adjoints.add(step.values[k], part);
           } else if (step.origin) {
             std::vector<Adjoints::Part> parts = adjoints.take_parts(step.xs[k]);
             for (Adjoints::Part& part : parts) part.adjoint = named(part.adjoint);

@@ -104,7 +104,8 @@ class Transposition {
       const std::vector<Expr> args(call->args.begin(), call->args.end());
       const OperatorAdjoints found = adjoints_of(b_, *call, args, e, adjoint);
       if (!found.reason.empty()) {
-        reason_ = cat("its adjoint needs `", op::callee(*call)->name, "`, which has no gradient: ", found.reason);
+        reason_ =
+            cat("its adjoint needs `", op::callee(*call)->name, "`, which has no gradient: ", found.reason);
         return;
       }
       for (size_t i = 0; i < args.size(); ++i) add(args[i], found.of[i]);

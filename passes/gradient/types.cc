@@ -4,9 +4,7 @@
 
 namespace relay::passes::gradient {
 
-std::string_view suffix(Carried carried) {
-  return carried == Carried::kAdjoint ? "_augmented" : "_forward";
-}
+std::string_view suffix(Carried carried) { return carried == Carried::kAdjoint ? "_augmented" : "_forward"; }
 
 CarriedTypes::CarriedTypes(const Program& program, Carried carried, Module& out)
     : context_(out.context()), carried_(carried) {

@@ -65,7 +65,8 @@ std::string broken_gradient(const Program& p, ByteSource choices, Tally& tally) 
   const Result<Module> m = checked(p.module, wrong);
   if (!m) return wrong;
   const Module wide = passes::widened(*m);
-  const Differentiated back = differentiate(wide, "gradient"), forth = differentiate(wide, "forward-gradient");
+  const Differentiated back = differentiate(wide, "gradient"),
+                       forth = differentiate(wide, "forward-gradient");
   if (!back.bug.empty() || !forth.bug.empty()) return cat(back.bug, forth.bug);
   if (!back.module || !forth.module) {
     if (forth.module) return cat("only the way back is refused: ", back.refusal);
@@ -109,7 +110,8 @@ std::string broken_gradient(const Program& p, ByteSource choices, Tally& tally) 
   }
   ++tally["compared"];
   tally["with slopes"] += tangents.magnitude > 0 ? 1 : 0;
-  if (std::fabs(products.of - tangents.of) <= kTolerance * (1 + products.magnitude + tangents.magnitude)) return {};
+  if (std::fabs(products.of - tangents.of) <= kTolerance * (1 + products.magnitude + tangents.magnitude))
+    return {};
   return cat("the gradients along the direction give ", products.of, ", the tangents ", tangents.of, "\n",
              text_of(*back.module));
 }

@@ -175,7 +175,8 @@ std::vector<std::string> every_pass() {
   for (const passes::Pass* pass : passes::all_passes()) {
     // Programs have no denormals, so that results are compared to the bit. Nor do they ask for
     // gradients.
-    if (pass != &passes::kFlushDenormals && pass != &passes::kExpandGrad) out.push_back(cat("changed by ", pass->name));
+    if (pass != &passes::kFlushDenormals && pass != &passes::kExpandGrad)
+      out.push_back(cat("changed by ", pass->name));
   }
   return out;
 }
