@@ -204,6 +204,8 @@ Value evaluate(Context& context, const OpDef& op, std::span<const Value> args, c
 
 Value evaluate_by_parts(Context& context, const OpDef& op, std::span<const Value> args, const Attrs& attrs,
                         Sums sums, const EvaluatePart& part) {
+  if (!op.evaluate && !op.expand)
+    throw Trap(cat("`", op.name, "` is still in the program; the pass `expand-grad` replaces it"));
   std::vector<Type> types;
   for (size_t i = 0; i < args.size(); ++i) {
     if (!is_data(args[i])) throw Trap(cat("`", op.name, "`: argument ", i, " is not a tensor"));

@@ -9,12 +9,17 @@
 #include "ir/traverse.h"
 #include "op/apply.h"
 #include "op/registry.h"
-#include "passes/runner.h"
+#include "passes/gradient/testing.h"
 
 namespace relay::passes {
 namespace {
 
 using analysis::testing::checked;
+using gradient::testing::after;
+using gradient::testing::is_straight;
+using gradient::testing::run;
+using gradient::testing::sum_of_floats;
+using gradient::testing::tensors;
 
 // A program and how it is differentiated.
 struct Case {
@@ -25,15 +30,6 @@ struct Case {
 };
 
 class Gradients : public testing::TestWithParam<Case> {};
-
-Result<Module> after(const Module& m, std::string_view pipeline) {
-  Diagnostics diagnostics;
-  RunnerOptions options;
-  options.verify = Verify::kTypes;
-  Result<Module> out = run_pipeline(m, pipeline, options, diagnostics);
-  EXPECT_TRUE(out) << diagnostics.render(m.context().sources());
-  return out;
-}
 
 // Every parameter of @main: floats from 0.3 to 1.1, shape variables of 3, integers of 2.
 std::vector<Value> arguments(const Module& m) {
@@ -58,18 +54,6 @@ std::vector<Value> arguments(const Module& m) {
   }
   return out;
 }
-
-std::vector<Tensor> tensors(const Value& v) { return op::flatten(std::vector<Value>{v}); }
-
-double sum_of_floats(const Value& v) {
-  double sum = 0;
-  for (const Tensor& t : tensors(v)) {
-    for (int64_t i = 0; t.dtype().is_float() && i < t.size(); ++i) sum += t.get(i);
-  }
-  return sum;
-}
-
-Value run(const Module& m, const std::vector<Value>& args) { return interp::Machine(m).call("main", args); }
 
 // The arguments with one element of one tensor moved.
 std::vector<Value> moved(const std::vector<Value>& args, size_t tensor, int64_t element, double by) {
@@ -120,19 +104,80 @@ Module checked_gradient(const Module& m, double tolerance) {
   return *gradient;
 }
 
-// A function that is called where it stands, as `match_shape` has one, is no closure.
-bool is_straight(const Module& m) {
-  for (const auto& [name, fn] : m.functions()) {
-    NodeMap<bool> called;
-    for (Expr e : post_order(fn->body)) {
-      if (const auto* call = e->as<Call>()) called[call->callee] = true;
+// All floats of the value and a multiple of those of another one, which is of the same type.
+Value moved_along(const Value& v, const Value& direction, double by) {
+  if (!v.is_tensor()) {
+    std::vector<Value> fields;
+    for (size_t i = 0; i < v.fields().size(); ++i)
+      fields.push_back(moved_along(v.fields()[i], direction.fields()[i], by));
+    return Value::tuple(std::move(fields));
+  }
+  if (!v.tensor().dtype().is_float()) return v;
+  Tensor t = v.tensor().copy();
+  for (int64_t i = 0; i < t.size(); ++i) t.set(i, t.get(i) + by * direction.tensor().get(i));
+  return Value(t);
+}
+
+// A direction for each argument.
+std::vector<Value> directions(const std::vector<Value>& args) {
+  std::vector<Value> out;
+  int count = 0;
+  const auto value = [&](auto& self, const Value& v) -> Value {
+    std::vector<Value> fields;
+    if (!v.is_tensor()) {
+      for (const Value& f : v.fields()) fields.push_back(self(self, f));
+      return Value::tuple(std::move(fields));
     }
-    for (Expr e : post_order(fn->body)) {
-      if (e->kind == ExprKind::kRefNew || e->kind == ExprKind::kMatch) return false;
-      if (e->kind == ExprKind::kFn && !called.get(e)) return false;
+    if (!v.tensor().dtype().is_float()) return v;
+    Tensor t = v.tensor().copy();
+    for (int64_t i = 0; i < t.size(); ++i) t.set(i, std::fmod(0.382 * ++count, 1) - 0.4);
+    return Value(t);
+  };
+  for (const Value& v : args) out.push_back(value(value, v));
+  return out;
+}
+
+double product_of_floats(const std::vector<Tensor>& xs, const std::vector<Tensor>& ys) {
+  double sum = 0;
+  for (size_t t = 0; t < xs.size(); ++t) {
+    for (int64_t i = 0; xs[t].dtype().is_float() && i < xs[t].size(); ++i) sum += xs[t].get(i) * ys[t].get(i);
+  }
+  return sum;
+}
+
+// Compares the tangent of the module's result, element by element, with differences, and its sum
+// with what the gradient says.
+void check_tangent(const Module& m, double tolerance) {
+  const Result<Module> forward = after(m, "forward-gradient"), gradient = after(m, "gradient");
+  ASSERT_TRUE(forward && gradient);
+  const std::vector<Value> args = arguments(m), along = directions(args);
+  std::vector<Value> both = args, before, behind;
+  both.insert(both.end(), along.begin(), along.end());
+  constexpr double kStep = 1e-5;
+  for (size_t i = 0; i < args.size(); ++i) {
+    before.push_back(moved_along(args[i], along[i], -kStep));
+    behind.push_back(moved_along(args[i], along[i], kStep));
+  }
+  const Value result = run(*forward, both);
+  const std::vector<Tensor> low = tensors(run(m, before)), high = tensors(run(m, behind)),
+                            value = tensors(run(m, args)), seen = tensors(result.fields()[0]),
+                            tangent = tensors(result.fields()[1]);
+  ASSERT_EQ(tangent.size(), low.size());
+  for (size_t t = 0; t < tangent.size(); ++t) {
+    ASSERT_EQ(tangent[t].shape(), low[t].shape());
+    EXPECT_EQ(tangent[t].dtype(), low[t].dtype());
+    for (int64_t i = 0; i < tangent[t].size(); ++i) {
+      const double slope = low[t].dtype().is_float() ? (high[t].get(i) - low[t].get(i)) / (2 * kStep) : 0;
+      EXPECT_NEAR(tangent[t].get(i), slope, tolerance * (1 + std::fabs(slope)))
+          << "element " << i << " of tensor " << t;
+      EXPECT_EQ(seen[t].get(i), value[t].get(i));
     }
   }
-  return true;
+  const Value back = run(*gradient, args).fields()[1];
+  const double want = product_of_floats(tensors(back), op::flatten(along)),
+               found = sum_of_floats(result.fields()[1]);
+  EXPECT_NEAR(found, want, 1e-9 * (1 + std::fabs(want)));
+  EXPECT_GT(std::fabs(want), 1e-3) << "the direction says nothing";
 }
 
 TEST_P(Gradients, AreThoseOfDifferences) {
@@ -147,6 +192,19 @@ TEST_P(Gradients, HaveGradients) {
   const Result<Module> typed = after(checked(GetParam().text), "");
   ASSERT_TRUE(typed);
   checked_gradient(*after(*typed, "gradient"), 1e-6);
+}
+
+TEST_P(Gradients, AgreeWithTangents) {
+  const Result<Module> typed = after(checked(GetParam().text), "");
+  ASSERT_TRUE(typed);
+  check_tangent(*typed, 1e-6);
+}
+
+// Of the first and the second order: reverse after reverse, and reverse after forward.
+TEST_P(Gradients, AgreeWithTangentsOfGradients) {
+  const Result<Module> typed = after(checked(GetParam().text), "");
+  ASSERT_TRUE(typed);
+  for (const char* first : {"gradient", "forward-gradient"}) check_tangent(*after(*typed, first), 1e-6);
 }
 
 const Case kCases[] = {
@@ -286,6 +344,26 @@ const Case kCases[] = {
           let %c = ref(%y);
           ref_write(%c, @f(%x, %n));
           sum(add(ref_read(%c), %y))
+        })",
+     false},
+    {"Checkpoints",
+     R"(def @main(%x: Tensor[(2), float64], %n: int32) {
+          let %y = annotation.checkpoint(multiply(sin(%x), annotation.checkpoint(exp(tanh(%x)))));
+          let %z = annotation.checkpoint(if (less(%n, 3)) { let %w = exp(%y); multiply(%w, %w) } else { %y });
+          %0 = sin(%z);
+          (annotation.checkpoint(multiply(%0, %x)), %0)
+        })",
+     true},
+    {"CheckpointsInClosures",
+     R"(def @power(%x: float64, %n: int32) -> float64 {
+          if (equal(%n, 0)) { 1f64 } else {
+            annotation.checkpoint(multiply(sin(%x), @power(%x, subtract(%n, 1))))
+          }
+        }
+        def @main(%x: float64, %n: int32) {
+          let %f = fn (%y: float64) { annotation.checkpoint(add(sin(%y), @power(%x, %n))) };
+          let %c = ref(%f(%x));
+          annotation.checkpoint({ let %d = ref(%x); ref_write(%d, exp(%x)); multiply(ref_read(%d), %x) })
         })",
      false},
     {"MainIsCalled",

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <unordered_map>
 
 #include "base/cat.h"
 #include "ir/analysis.h"
 #include "ir/function_graph.h"
 #include "ir/traverse.h"
+#include "passes/gradient/adjoints.h"
 #include "passes/type_parts.h"
 
 namespace relay::passes::gradient {
@@ -19,12 +21,20 @@ constexpr uint32_t kMostNestedIfs = 8;
 
 constexpr uint32_t kMostNestedTuples = 256;
 
+// Each tensor of a parameter and of the result is an expression of the gradient. A tuple of the
+// same tuple twice, and so on, has many in a short program.
+constexpr uint64_t kMostTensors = 1 << 16;
+
+// Of a function whose gradient the program has: `Gradient="name"`.
+constexpr std::string_view kGradientAttribute = "Gradient";
+
 // Of the calls from @main to a function, a message shows so many: the last ones.
 constexpr size_t kMostShownCalls = 8;
 
 // Functions that call themselves, perhaps through others, have no place in an order of callees
 // before callers.
 bool recurs(const Module& m, const std::vector<Symbol>& names) {
+  const std::set<Symbol, Module::ByName> all(names.begin(), names.end());
   std::map<Symbol, size_t, Module::ByName> callers;
   for (Symbol name : names) {
     for (Symbol callee : mentioned_globals(m.function(name.text()))) ++callers[callee];
@@ -38,7 +48,7 @@ bool recurs(const Module& m, const std::vector<Symbol>& names) {
     const Symbol name = free.back();
     free.pop_back();
     for (Symbol callee : mentioned_globals(m.function(name.text()))) {
-      if (--callers[callee] == 0 && m.function(callee.text())) free.push_back(callee);
+      if (--callers[callee] == 0 && all.contains(callee)) free.push_back(callee);
     }
   }
   return ordered < names.size();
@@ -79,49 +89,108 @@ bool is_straight_function(const Fn* fn) {
   });
 }
 
-// Tuples in tuples, counted once for each type. Parts come first: types nest as deeply as programs.
-class TupleDepth {
+// A number for each type that follows from those of its parts: asked once for each type. Parts come
+// first: types nest as deeply as programs.
+template <uint64_t (*number)(Type t, std::span<const uint64_t> parts)>
+class TypeNumbers {
  public:
-  uint32_t of(Type root) {
+  uint64_t of(Type root) {
     std::vector<Type> pending{root};
     while (!pending.empty()) {
       const Type t = pending.back();
       const size_t before = pending.size();
-      uint32_t deepest = 0;
+      std::vector<uint64_t> parts;
       for_each_part(t, [&](Type part) {
         if (!part) return;
         const auto found = known_.find(part);
         if (found == known_.end())
           pending.push_back(part);
         else
-          deepest = std::max(deepest, found->second);
+          parts.push_back(found->second);
       });
       if (pending.size() > before) continue;
       pending.pop_back();
-      known_[t] = deepest + (t->kind == TypeKind::kTuple);
+      known_[t] = number(t, parts);
     }
     return known_.at(root);
   }
 
  private:
-  std::unordered_map<Type, uint32_t> known_;
+  std::unordered_map<Type, uint64_t> known_;
 };
+
+// Tuples in tuples.
+uint64_t tuple_depth(Type t, std::span<const uint64_t> parts) {
+  const uint64_t deepest = parts.empty() ? 0 : *std::max_element(parts.begin(), parts.end());
+  return deepest + (t->kind == TypeKind::kTuple ? 1 : 0);
+}
+using TupleDepth = TypeNumbers<tuple_depth>;
+
+// Tensors, up to one more than there may be.
+uint64_t tensor_count(Type t, std::span<const uint64_t> parts) {
+  uint64_t sum = t->kind == TypeKind::kTensor ? 1 : 0;
+  for (uint64_t n : parts) sum = std::min(sum + n, kMostTensors + 1);
+  return sum;
+}
+using TensorCount = TypeNumbers<tensor_count>;
 
 }  // namespace
 
 Program::Program(const Module& m, Wanted wanted, Diagnostics& diagnostics)
-    : module_(m), wanted_(wanted), diagnostics_(diagnostics) {
-  const Symbol main = m.context().symbol("main");
-  reached_.push_back(main);
-  mentioned_.emplace(main, Mention{main, Span::none()});
+    : module_(m), wanted_(std::move(wanted)), diagnostics_(diagnostics) {
+  const Symbol root = m.context().symbol(wanted_.root);
+  reached_.push_back(root);
+  mentioned_.emplace(root, Mention{root, Span::none()});
   for (size_t i = 0; i < reached_.size(); ++i) {
     const Symbol by = reached_[i];
     for (Expr e : post_order(m.function(by.text()))) {
       const auto* global = e->as<Global>();
       if (!global || !m.function(global->name.text())) continue;
-      if (mentioned_.emplace(global->name, Mention{by, global->span}).second)
+      if (!mentioned_.emplace(global->name, Mention{by, global->span}).second) continue;
+      std::string own = gradient::own_gradient(m.function(global->name.text()));
+      if (own.empty())
         reached_.push_back(global->name);
+      else
+        own_gradients_[global->name] = std::move(own);
     }
+  }
+}
+
+std::string own_gradient(const Fn* fn) {
+  const AttrValue* given = fn->attrs.find(kGradientAttribute);
+  if (!given) return {};
+  return given->kind == AttrKind::kString && !given->string.text().empty() ? given->string.str()
+                                                                           : show(*given);
+}
+
+std::string Program::own_gradient(Symbol function) const {
+  const auto found = own_gradients_.find(function);
+  return found == own_gradients_.end() ? std::string() : found->second;
+}
+
+void Program::refuse_wrong_gradients() const {
+  for (const auto& [name, gradient] : own_gradients_) {
+    const Fn* fn = module_.function(name.text());
+    const Fn* back = module_.function(gradient);
+    const auto* type = fn->type->as<FnType>();
+    Context& context = module_.context();
+    std::vector<Type> args(type->args.begin(), type->args.end());
+    const Type adjoints = context.tuple_type(args);
+    args.push_back(type->result);
+    const Type wanted = context.fn_type({}, args, adjoints);
+    const bool tensors = type->type_params.empty() && is_of_tensors(adjoints) && is_of_tensors(type->result);
+    if (tensors && back && back->type == wanted) continue;
+    Diagnostic& d = diagnostics_.error(
+        fn->span, "bad-attribute",
+        !tensors ? cat("`@", name.text(),
+                       "` has the attribute `Gradient`, and not only tensors as parameters and result")
+        : back   ? cat("the gradient of `@", name.text(), "` would be of the type `", show(wanted, 200),
+                       "`; `@", gradient, "` is of the type `", show(back->type, 200), "`")
+               : cat("the gradient of `@", name.text(), "` is no function of the module: `@", gradient, "`"));
+    if (!tensors) continue;
+    d.note(
+        "a gradient takes the arguments and the adjoint of the result, and gives a tuple of the arguments' "
+        "adjoints");
   }
 }
 
@@ -141,6 +210,29 @@ bool Program::is_straight() const {
   });
 }
 
+bool Program::is_differentiable() const {
+  const size_t errors = diagnostics_.errors();
+  refuse_deep_tuples();
+  const auto refuse_unless_tensors = [&](Span at, std::string_view what, Type type) {
+    if (is_of_tensors(type)) return;
+    refuse(reached_[0], at, what,
+           cat("it is of the type `", show(type, 100), "`, and only tensors and tuples of them have one"));
+  };
+  const Fn* fn = root();
+  for (const Var* p : fn->params)
+    refuse_unless_tensors(p->span, cat("parameter `%", p->name.text(), "`"), p->type);
+  refuse_unless_tensors(fn->body->span, "the result", fn->body->type);
+  TensorCount count;
+  if (diagnostics_.errors() == errors && count.of(fn->type) > kMostTensors) {
+    refuse(reached_[0], fn->span, "the function",
+           cat("its parameters and its result have more than ", kMostTensors, " tensors"));
+  }
+  refuse_wrong_gradients();
+  if (diagnostics_.errors() == errors && !holds_floats(fn->body->type))
+    refuse(reached_[0], fn->body->span, "the result", "no float is in it");
+  return diagnostics_.errors() == errors;
+}
+
 void Program::refuse_deep_tuples() const {
   TupleDepth depth;
   for (Symbol name : reached_) {
@@ -157,18 +249,18 @@ void Program::refuse(Symbol function, Span at, std::string_view what, std::strin
   Diagnostic& d = diagnostics_.error(at, "not-differentiable", cat(what, " has no gradient: ", reason));
   std::string path = cat("@", function.text());
   size_t shown = 0;
-  for (Symbol f = function; f.text() != "main";) {
+  for (Symbol f = function; f.text() != wanted_.root;) {
     const Mention& mention = mentioned_.at(f);
-    if (shown++ >= kMostShownCalls && mention.by.text() != "main") {
-      path = cat("@main -> ... -> ", path);
+    if (shown++ >= kMostShownCalls && mention.by.text() != wanted_.root) {
+      path = cat("@", wanted_.root, " -> ... -> ", path);
       break;
     }
     d.label(mention.at, cat("`@", mention.by.text(), "` uses `@", f.text(), "` here"));
     f = mention.by;
     path = cat("@", f.text(), " -> ", path);
   }
-  if (function.text() == "main") return;
-  d.note(cat("the gradient of `@main` comes here by `", path, "`"));
+  if (function.text() == wanted_.root) return;
+  d.note(cat("the gradient of `@", wanted_.root, "` comes here by `", path, "`"));
 }
 
 }  // namespace relay::passes::gradient

@@ -12,12 +12,18 @@
 
 namespace relay::passes::gradient {
 
-// What @main shall give afterwards.
+// Which function is differentiated, and what of it is wanted.
 struct Wanted {
-  bool value = true;     // what it gave before
-  size_t parameter = 0;  // the gradient of this one, counted from 1; 0: of each
-  bool of(size_t i) const { return parameter == 0 || parameter == i + 1; }
+  bool value = true;          // what it gave before
+  size_t parameter = 0;       // the gradient of this one, counted from 1; 0: of each
+  size_t first = 0;           // not of those before it, counted from 0
+  std::string root = "main";  // the function
+  std::string into = "main";  // the name of what comes of it
+  bool of(size_t i) const { return i >= first && (parameter == 0 || parameter == i + 1); }
 };
+
+// The function that this one names as its gradient, by the attribute `Gradient`; empty if none.
+std::string own_gradient(const Fn* fn);
 
 class Program {
  public:
@@ -27,8 +33,12 @@ class Program {
 
   const Module& module() const { return module_; }
   Diagnostics& diagnostics() const { return diagnostics_; }
-  // The functions that @main reaches, itself first, each after one that mentions it.
+  const Fn* root() const { return module_.function(wanted_.root); }
+  // The functions that the root reaches, itself first, each after one that mentions it.
   const std::vector<Symbol>& reached() const { return reached_; }
+  // The function that a program names as the gradient of this one; empty if it names none. The root
+  // and functions that only those with such a gradient reach are not asked.
+  std::string own_gradient(Symbol function) const;
   // A name for a new global, made of one that there is.
   std::string new_name(std::string_view of, std::string_view suffix) const;
 
@@ -36,10 +46,10 @@ class Program {
   // recur. Its gradient is of this kind, too.
   bool is_straight() const;
 
-  // Reports tuples that are nested more deeply than walks over their types are made for.
-  void refuse_deep_tuples() const;
+  // Reports what of the root is not made of tensors.
+  bool is_differentiable() const;
 
-  // Reports that `what`, found in a function, has no gradient, why, and how @main gets there if
+  // Reports that `what`, found in a function, has no gradient, why, and how the root gets there if
   // that is elsewhere: by the last calls, so that the message has a bounded length.
   void refuse(Symbol function, Span at, std::string_view what, std::string_view reason) const;
 
@@ -47,11 +57,17 @@ class Program {
   const Module& module_;
   const Wanted wanted_;
   Diagnostics& diagnostics_;
+  // Reports tuples that are nested more deeply than walks over their types are made for.
+  void refuse_deep_tuples() const;
+  // Reports attributes that name no function that can be a gradient.
+  void refuse_wrong_gradients() const;
+
   struct Mention {
     Symbol by;
     Span at;
   };
   std::vector<Symbol> reached_;
+  std::map<Symbol, std::string, Module::ByName> own_gradients_;
   std::map<Symbol, Mention, Module::ByName> mentioned_;  // each by the function it was reached from
 };
 

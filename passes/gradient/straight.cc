@@ -2,10 +2,12 @@
 
 #include <deque>
 #include <set>
+#include <span>
 
 #include "base/cat.h"
 #include "op/registry.h"
 #include "passes/gradient/adjoints.h"
+#include "passes/gradient/checkpoints.h"
 #include "passes/gradient/tape.h"
 
 namespace relay::passes::gradient {
@@ -17,7 +19,7 @@ class Straight {
 
   Module run() {
     Module out = program_.module();
-    out.set_function("main", Function(*this, program_.reached()[0]).value_and_gradients());
+    out.set_function(program_.wanted().into, Function(*this, program_.reached()[0]).value_and_gradients());
     for (; !wanted_.empty(); wanted_.pop_front()) {
       const Symbol name = wanted_.front();
       out.set_function(gradient_names_.at(name), Function(*this, name).gradients());
@@ -56,7 +58,7 @@ class Straight {
       std::vector<const Var*> params = recorder_.params();
       params.push_back(b_.var("dy", fn_->type->as<FnType>()->result));
       const Expr gradients = reverse(tape, y, params.back(), {});
-      return b_.fn(params, around(b_, tape, gradients), nullptr, fn_->attrs);
+      return b_.fn(params, around(b_, tape, gradients), nullptr, is_checkpoint(fn_) ? Attrs() : fn_->attrs);
     }
 
    private:
@@ -96,21 +98,24 @@ class Straight {
       for (size_t i = tape.size(); i-- > 0;) {
         const Step step = tape[i];  // a copy: the tape grows
         for (size_t k = 0; k < step.xs.size(); ++k) {
-          Expr dy = adjoints.take(step.xs[k]);
-          if (!dy) continue;
           const SpanScope at(b_, step.values[k]->span);
+          const std::string name = cat("d_", step.xs[k]->name.text());
+          const auto named = [&](Expr dy) { return is_leaf(dy) ? dy : append(b_, tape, name, dy); };
           if (step.form != Step::Form::kValue) {
-            adjoints.add(step.values[k], dy);
-            continue;
+            for (const Adjoints::Part& part : adjoints.take_parts(step.xs[k]))
+              adjoints.add(step.values[k], part);
+          } else if (step.origin) {
+            std::vector<Adjoints::Part> parts = adjoints.take_parts(step.xs[k]);
+            for (Adjoints::Part& part : parts) part.adjoint = named(part.adjoint);
+            if (!parts.empty()) reverse_branches(tape, adjoints, step, parts);
+          } else if (const Expr dy = adjoints.take(step.xs[k])) {
+            reverse(tape, adjoints, step, named(dy));
           }
-          if (!is_leaf(dy)) dy = append(b_, tape, cat("d_", step.xs[k]->name.text()), dy);
-          reverse(tape, adjoints, step, dy);
         }
       }
     }
 
     void reverse(Tape& tape, Adjoints& adjoints, const Step& step, Expr dy) {
-      if (step.origin) return reverse_branches(tape, adjoints, step, dy);
       const auto& call = *step.values[0]->as<Call>();
       if (const auto* global = call.callee->as<Global>()) {
         if (!all_.program_.module().function(global->name.text())) {
@@ -135,7 +140,8 @@ class Straight {
     }
 
     // Each branch gives the adjoints of all that both of them use.
-    void reverse_branches(Tape& tape, Adjoints& adjoints, const Step& step, Expr dy) {
+    void reverse_branches(Tape& tape, Adjoints& adjoints, const Step& step,
+                          std::span<const Adjoints::Part> parts) {
       Tape tapes[2];
       std::map<std::vector<uint32_t>, Adjoints::Place> places[2], all;
       for (const size_t k : {0, 1}) {
@@ -143,7 +149,7 @@ class Straight {
         const Expr y = recorder_.record_branch(step.origin, k == 0, tapes[k]);
         Adjoints inside(b_, active_);
         find_active(tapes[k]);
-        inside.add(y, dy);
+        for (const Adjoints::Part& part : parts) inside.add(y, part);
         reverse(tapes[k], inside);
         recorder_.forget_since(known);
         places[k] = inside.places();
@@ -188,6 +194,7 @@ class Straight {
 
   // The name of the function of adjoints, which is made later.
   std::string gradient_of(Symbol name) {
+    if (std::string own = program_.own_gradient(name); !own.empty()) return own;
     const auto [it, is_new] = gradient_names_.try_emplace(name);
     if (is_new) {
       it->second = program_.new_name(name.text(), "_gradient");

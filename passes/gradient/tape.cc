@@ -219,6 +219,29 @@ void Adjoints::add(Expr target, Expr adjoint) {
   }
 }
 
+void Adjoints::add(Expr target, const Part& part) {
+  for (uint32_t i : part.path) target = field(b_, target, i);
+  add(target, part.adjoint);
+}
+
+std::vector<Adjoints::Part> Adjoints::take_parts(const Var* x) {
+  std::vector<Part> out;
+  const auto found = slots_.find(x->id);
+  if (found == slots_.end()) return out;
+  std::vector<std::pair<std::vector<uint32_t>, const Slot*>> pending{{{}, &found->second.second}};
+  while (!pending.empty()) {
+    const auto [path, slot] = pending.back();
+    pending.pop_back();
+    if (slot->adjoint) out.push_back({path, slot->adjoint});
+    for (size_t i = slot->fields.size(); i-- > 0;) {
+      pending.emplace_back(path, &slot->fields[i]);
+      pending.back().first.push_back(static_cast<uint32_t>(i));
+    }
+  }
+  slots_.erase(found);
+  return out;
+}
+
 Expr Adjoints::take(const Var* x) {
   const auto found = slots_.find(x->id);
   if (found == slots_.end()) return nullptr;

@@ -81,10 +81,20 @@ class Adjoints {
  public:
   Adjoints(Builder& b, const std::unordered_set<const Var*>& active) : b_(b), active_(active) {}
 
-  // Adds to the adjoint of a recorded value.
+  // A tensor of a value: the fields that lead to it, and its adjoint.
+  struct Part {
+    std::vector<uint32_t> path;
+    Expr adjoint;
+  };
+  // Adds to the adjoint of a recorded value, or of a part of it.
   void add(Expr target, Expr adjoint);
+  void add(Expr target, const Part& part);
   // The adjoint of the variable, which is forgotten; null if it is zero.
   Expr take(const Var* x);
+
+  // The same of each of its tensors, without those that have none. Of a tuple of the same tuple
+  // twice, and so on, few tensors may have one.
+  std::vector<Part> take_parts(const Var* x);
 
   // A tensor with an adjoint.
   struct Place {

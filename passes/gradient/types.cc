@@ -4,14 +4,17 @@
 
 namespace relay::passes::gradient {
 
-AugmentedTypes::AugmentedTypes(const Program& program, Module& out) : context_(out.context()) {
+std::string_view suffix(Carried carried) { return carried == Carried::kAdjoint ? "_augmented" : "_forward"; }
+
+CarriedTypes::CarriedTypes(const Program& program, Carried carried, Module& out)
+    : context_(out.context()), carried_(carried) {
   const Module& m = program.module();
   // A data type changes if one that it is made of does.
   for (bool more = true; more;) {
     more = false;
     for (const auto& [name, def] : m.data_types()) {
       if (data_types_.contains(name) || !changes(*def)) continue;
-      data_types_[name] = program.new_name(name.text(), "_augmented");
+      data_types_[name] = program.new_name(name.text(), suffix(carried));
       known_.clear();
       more = true;
     }
@@ -22,7 +25,7 @@ AugmentedTypes::AugmentedTypes(const Program& program, Module& out) : context_(o
     std::vector<const Constructor*> ctors;
     for (const Constructor* c : def.ctors) {
       Constructor copy = *c;
-      copy.name = context_.symbol(program.new_name(c->name.text(), "_augmented"));
+      copy.name = context_.symbol(program.new_name(c->name.text(), suffix(carried)));
       copy.data_type = def.name;
       std::vector<Type> fields;
       for (Type t : c->fields) fields.push_back(of(t));
@@ -35,19 +38,19 @@ AugmentedTypes::AugmentedTypes(const Program& program, Module& out) : context_(o
   }
 }
 
-bool AugmentedTypes::changes(const DataTypeDef& def) {
+bool CarriedTypes::changes(const DataTypeDef& def) {
   return std::any_of(def.ctors.begin(), def.ctors.end(), [&](const Constructor* c) {
     return std::any_of(c->fields.begin(), c->fields.end(), [&](Type t) { return of(t) != t; });
   });
 }
 
-const Constructor* AugmentedTypes::ctor(const Constructor* c) const {
+const Constructor* CarriedTypes::ctor(const Constructor* c) const {
   const auto found = ctors_.find(c);
   return found == ctors_.end() ? c : found->second;
 }
 
 // Parts come first: types nest as deeply as programs.
-Type AugmentedTypes::of(Type root) {
+Type CarriedTypes::of(Type root) {
   if (!root) return root;
   std::vector<Type> pending{root};
   while (!pending.empty()) {
@@ -63,14 +66,14 @@ Type AugmentedTypes::of(Type root) {
   return known_.at(root);
 }
 
-Type AugmentedTypes::of_parts(Type t) {
+Type CarriedTypes::of_parts(Type t) {
   std::vector<Type> parts;
   for_each_part(t, [&](Type part) { parts.push_back(part ? known_.at(part) : part); });
   return match(
       t,
       [&](const TensorType& tensor) -> Type {
         if (!tensor.dtype.is_float()) return t;
-        const std::vector<Type> fields{t, context_.ref_type(t)};
+        const std::vector<Type> fields{t, carried_ == Carried::kAdjoint ? context_.ref_type(t) : t};
         return context_.tuple_type(fields);
       },
       [&](const DataType& data) -> Type {

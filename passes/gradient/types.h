@@ -1,22 +1,29 @@
-// Types of augmented functions: what values become that carry their gradients along.
+// Types of functions whose floats carry something along.
 //
 //   Tensor[s, float32]       (Tensor[s, float32], ref(Tensor[s, float32]))     value, adjoint so far
+//                            or (Tensor[s, float32], Tensor[s, float32])       value, tangent
 //   Tensor[s, int32]         itself
 //   tuples, functions, cells and data types: their parts likewise
 //   a type parameter         itself: what it stands for becomes such a type
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "passes/gradient/program.h"
 
 namespace relay::passes::gradient {
 
-class AugmentedTypes {
+// What a tensor of floats carries along: a cell for its adjoint, or its tangent.
+enum class Carried : uint8_t { kAdjoint, kTangent };
+std::string_view suffix(Carried carried);  // of the names of functions and data types that carry it
+
+class CarriedTypes {
  public:
   // Adds data types to `out`: one beside each that has tensors of floats in its own declaration.
-  AugmentedTypes(const Program& program, Module& out);
+  CarriedTypes(const Program& program, Carried carried, Module& out);
 
   Type of(Type t);  // null stays null
   const Constructor* ctor(const Constructor* c) const;
@@ -26,6 +33,7 @@ class AugmentedTypes {
   bool changes(const DataTypeDef& def);
 
   Context& context_;
+  const Carried carried_;
   std::unordered_map<Type, Type> known_;
   std::map<Symbol, std::string, Module::ByName> data_types_;  // new names
   std::unordered_map<const Constructor*, const Constructor*> ctors_;

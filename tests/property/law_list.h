@@ -32,6 +32,8 @@ std::string broken_artifact(const Program& p, ByteSource choices, Tally& tally);
 // laws_artifacts.cc
 std::vector<std::string> broken_aot(std::span<Asked> asked, Tally& tally);
 std::vector<std::string> broken_cuda(std::span<Asked> asked, Tally& tally);
+// laws_gradients.cc
+std::string broken_gradient(const Program& p, ByteSource choices, Tally& tally);
 // laws_graphs.cc
 std::string broken_written_graph(const Program& p, ByteSource choices, Tally& tally);
 

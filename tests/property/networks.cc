@@ -278,14 +278,20 @@ class Network {
   }
 
   std::optional<Node> concatenated(const std::vector<Node>& parts, int64_t axis) {
+    return of_tuple("concatenate", parts, {{"axis", axis}});
+  }
+
+  // The call of an operator whose operands are one tuple.
+  std::optional<Node> of_tuple(std::string_view name, const std::vector<Node>& parts,
+                               const Attributes& attributes) {
     std::vector<Type> types;
     std::vector<Expr> fields;
     for (const Node& n : parts) {
       types.push_back(n.type);
       fields.push_back(n.e);
     }
-    const op::OpDef& def = *op::find("concatenate");
-    const Attrs attrs = context_.attrs({{"axis", axis}});
+    const op::OpDef& def = *op::find(name);
+    const Attrs attrs = context_.attrs(attributes);
     const std::vector<Type> args{context_.tuple_type(types)};
     const auto* type = op::infer(context_, def, args, attrs)->as<TensorType>();
     if (element_count(*type->static_shape()).value_or(kMostElements) >= kMostElements) return std::nullopt;
@@ -352,21 +358,6 @@ class Network {
                  {"axes", std::vector<int64_t>{1}}});
   }
 
-  std::optional<Node> einsum(const std::vector<Node>& operands, std::string equation) {
-    std::vector<Type> types;
-    std::vector<Expr> fields;
-    for (const Node& n : operands) {
-      types.push_back(n.type);
-      fields.push_back(n.e);
-    }
-    const op::OpDef& def = *op::find("einsum");
-    const Attrs attrs = context_.attrs({{"equation", std::move(equation)}});
-    const std::vector<Type> args{context_.tuple_type(types)};
-    const auto* type = op::infer(context_, def, args, attrs)->as<TensorType>();
-    if (element_count(*type->static_shape()).value_or(kMostElements) >= kMostElements) return std::nullopt;
-    return Node{b_.call(b_.op(def), {b_.tuple(fields)}, attrs), type};
-  }
-
   // Products of one batch of matrices with several.
   std::optional<Node> batches(const Node& x) {
     const std::optional<Node> left = call("expand_dims", {x}, {{"axis", int64_t{0}}});
@@ -391,8 +382,9 @@ class Network {
       parts.push_back(*head);
     }
     const std::optional<Node> scores =
-        in_.below(4) == 3 ? einsum({parts[0], parts[1]}, "abc,adc->abd")
-                          : call("nn.batch_matmul", {parts[0], parts[1]}, {{"transpose_b", true}});
+        in_.below(4) == 3
+            ? of_tuple("einsum", {parts[0], parts[1]}, {{"equation", std::string("abc,adc->abd")}})
+            : call("nn.batch_matmul", {parts[0], parts[1]}, {{"transpose_b", true}});
     const std::optional<Node> shares =
         scores ? call("nn.softmax", {*scores}, {{"axis", int64_t{-1}}}) : std::nullopt;
     const std::optional<Node> out =

@@ -13,6 +13,7 @@
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "passes/expand_grad.h"
 #include "passes/reference.h"
 #include "tools/test_files/test_file.h"
 #include "typecheck/check.h"
@@ -123,6 +124,7 @@ ExecProgram::ExecProgram(const std::string& path, const std::vector<std::string>
   context_ = options.into.shared_context();
   Result<Module> parsed = parse(path, *input, diagnostics_, operators, options);
   Result<Module> checked = parsed ? typecheck::check(*parsed, diagnostics_) : Result<Module>(kReported);
+  if (checked) checked = passes::without_grad(*checked, diagnostics_);
   if (checked) checked = driver::with_libraries(*checked, "", libraries, diagnostics_);
   if (checked) {
     module_ = *checked;

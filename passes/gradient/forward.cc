@@ -1,0 +1,72 @@
+#include "passes/gradient/forward.h"
+
+#include "base/cat.h"
+#include "op/registry.h"
+#include "passes/gradient/adjoints.h"
+#include "passes/gradient/carry.h"
+#include "passes/gradient/tangent.h"
+
+namespace relay::passes::gradient {
+namespace {
+
+class Forward : public Carrier {
+ public:
+  explicit Forward(const Program& program) : Carrier(program, Carried::kTangent) {}
+
+  Module run() {
+    add_functions();
+    out_.set_function(program_.wanted().into, root());
+    return out_;
+  }
+
+ private:
+  Expr beside(Expr tensor) override { return zeros(b_, tensor); }
+
+  // let y = op(primals); let dy = its tangent; (y, dy)
+  Expr result_of(Bindings& lets, const Call& n, std::span<const Expr> args, std::span<const Expr> primals,
+                 const Var* y, bool active) override {
+    if (!active) return carry(n.type, y);
+    std::vector<Expr> tangents;
+    for (size_t i = 0; i < args.size(); ++i) {
+      const Type type = n.args[i]->type;
+      const bool moves = holds_floats(type) && !args[i]->as<Constant>();
+      tangents.push_back(moves ? second(type, args[i]) : nullptr);
+    }
+    const OperatorTangent found = tangent_of(b_, n, primals, y, tangents);
+    if (!found.reason.empty()) {
+      refuse(n, found.reason);
+      return y;
+    }
+    if (!found.of) return carry(n.type, y);
+    return pair(n.type, y, lets.name("dy", found.of, n.type));
+  }
+
+  // fn (xs, dxs) { (f(xs), tangent of it) }
+  const Fn* root() {
+    const Fn* fn = program_.root();
+    const SpanScope at(b_, fn->span);
+    std::vector<const Var*> params, tangents;
+    std::vector<Expr> args;
+    for (const Var* p : fn->params) {
+      const Type written = p->annotation ? p->annotation : p->type;
+      const auto parameter = [&](std::string_view name) {
+        return b_.with_type(b_.var(name, written), p->type)->as<Var>();
+      };
+      params.push_back(parameter(p->name.text()));
+      tangents.push_back(parameter(cat("d_", p->name.text())));
+      args.push_back(pair(p->type, params.back(), tangents.back()));
+    }
+    params.insert(params.end(), tangents.begin(), tangents.end());
+    const Type type = fn->body->type;
+    Bindings lets(b_);
+    const Var* y = lets.name(
+        "y", b_.call(b_.global(name_of(program_.reached()[0])), args, {}, types_.of(type)), types_.of(type));
+    return b_.fn(params, lets.around(b_.tuple({primal(type, y), second(type, y)})), nullptr, {});
+  }
+};
+
+}  // namespace
+
+Module differentiate_forward(const Program& program) { return Forward(program).run(); }
+
+}  // namespace relay::passes::gradient
