@@ -8,6 +8,9 @@
 // a function expression first a function of the module is made, which takes the variables that the
 // expression uses as parameters. They are tensors and tuples. Functions whose own bodies ask for
 // gradients come after those that they ask for, so that grad(grad(f)) is the second derivative.
+//
+// Before: what is differentiated has gradients; else the pass says what has none. After: there is
+// no grad(f). It runs when a program is read, and so before every level.
 #include "passes/expand_grad.h"
 
 #include <algorithm>

@@ -7,6 +7,9 @@
 // arguments times the tangents. One run gives one direction, however many results there are; the
 // pass `gradient` gives all directions of one result. Integers and booleans have tangents, too,
 // which are not looked at; theirs in the result are zero. docs/gradients.md.
+//
+// Before: @main and what it calls have derivatives; else the pass says what has none. After: @main
+// takes twice as many arguments, and gives a pair.
 #include "passes/gradient/forward.h"
 
 #include "passes/gradient/prepare.h"
