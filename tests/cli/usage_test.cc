@@ -168,6 +168,7 @@ TEST_F(Usage, AnUnknownOperatorIsNamedWithWhatLooksLikeIt) {
   refused({"ops", "0"}, kUsage, {"no operator `0`", "`relay ops`"});
   // Names of the established system: why there is no such operator, or what a call means.
   refused({"ops", "torch_op"}, kUsage, {"no operator `torch_op` on purpose", "PyTorch"});
+  EXPECT_NE(works({"ops", "grad"}).find("C1: f is a function"), std::string::npos);  // in no list
   EXPECT_NE(works({"ops", "on_device"}).find("on_device(body) = body"), std::string::npos);
   EXPECT_NE(works({"ops", "on_device", "--json"}).find("\"read_as\""), std::string::npos);
 }
