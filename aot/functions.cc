@@ -792,14 +792,16 @@ class Printer {
   }
 
   // The shape variables that the function mentions in what is printed of it, of those that are
-  // known here. In the order in which they were made.
+  // known here. What has a value here is captured, so its own shape variables are not asked for:
+  // they may be those of a branch that has ended. In the order in which they were made.
   std::vector<const kernel::ExprNode*> captured_extents(const Fn& fn) const {
     if (extents_.empty()) return {};
     std::map<uint32_t, const kernel::ExprNode*> found;
     const auto add = [&](kernel::Expr v) {
       if (extents_.contains(v.get())) found[v->id] = v.get();
     };
-    for (Expr e : post_order(&fn)) {
+    const auto enter = [&](Expr e) {
+      if (names_.contains(e)) return false;
       if (const auto* inner = e->as<Fn>()) {
         std::vector<kernel::Expr> dims;
         for (const Var* p : inner->params) add_extents(p->type, dims);
@@ -813,7 +815,9 @@ class Printer {
         for (Dim d : view->second.dims) mention(d);
         for (const op::DimCheck& check : view->second.checks) mention(check.a), mention(check.b);
       }
-    }
+      return true;
+    };
+    walk(&fn, enter, [](Expr) {});
     std::vector<const kernel::ExprNode*> out;
     for (const auto& [id, variable] : found) out.push_back(variable);
     return out;
