@@ -153,7 +153,7 @@ class Combiner {
 
   static bool is_alike(const Branch& a, const Branch& b) {
     const Expr x = a.call->args[1], y = b.call->args[1];
-    return a.attrs == b.attrs && a.weight_axis == b.weight_axis &&
+    return a.attrs == b.attrs && a.weight_axis == b.weight_axis && a.axis == b.axis &&
            x->type->as<TensorType>()->dtype == y->type->as<TensorType>()->dtype &&
            other_dims(x, a.weight_axis) == other_dims(y, b.weight_axis);
   }
@@ -180,14 +180,13 @@ class Combiner {
 
   // What the call computed, in the order in which weights are side by side.
   Expr slice_of(Group& group, const Call& call) {
-    const auto it = std::find_if(group.branches.begin(), group.branches.end(),
-                                 [&](const Branch& b) { return b.call == &call; });
+    const Branch& alike = group.branches[0];  // all have the same axes
     const int64_t begin = group.taken;
-    group.taken += extent_of(call.args[1], it->weight_axis);
+    group.taken += extent_of(call.args[1], alike.weight_axis);
     return op::call(b_, op::kStridedSlice, {group.whole},
                     {{"begin", std::vector<int64_t>{begin}},
                      {"end", std::vector<int64_t>{group.taken}},
-                     {"axes", std::vector<int64_t>{static_cast<int64_t>(it->axis)}}});
+                     {"axes", std::vector<int64_t>{static_cast<int64_t>(alike.axis)}}});
   }
 
   Context& context_;
