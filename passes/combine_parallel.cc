@@ -102,6 +102,10 @@ class Combiner {
       Group& group = groups_[number - 1];
       const SpanScope at(b_, e->span);
       if (!group.whole) group.whole = whole_of(group, now);
+      if (!group.whole) {
+        group.branches.clear();
+        continue;
+      }
       now[e] = slice_of(group, *e->as<Call>());
     }
     return now.get(root_);
@@ -158,12 +162,15 @@ class Combiner {
            other_dims(x, a.weight_axis) == other_dims(y, b.weight_axis);
   }
 
-  // The call on all weights of the group.
+  // The call on all weights of the group; null if it would have more bytes than can be counted.
   Expr whole_of(const Group& group, const NodeMap<Expr>& now) {
     const Branch& first = group.branches[0];
     std::vector<Expr> weights;
     std::vector<Value> values;
+    int64_t channels = 0;
     for (const Branch& branch : group.branches) {
+      const int64_t own = extent_of(branch.call->args[1], first.weight_axis);
+      if (__builtin_add_overflow(channels, own, &channels)) return nullptr;
       weights.push_back(now.get(branch.call->args[1]));
       if (const auto* c = weights.back()->as<Constant>()) values.push_back(Value(*c->value));
     }
@@ -175,7 +182,9 @@ class Combiner {
     } else {
       weight = op::call(b_, op::kConcatenate, {b_.tuple(weights)}, along);
     }
-    return op::call(b_, def_, {now.get(first.call->args[0]), weight}, op::attr_args(first.attrs));
+    if (!is_countable(*weight->type->as<TensorType>())) return nullptr;
+    const Expr whole = op::call(b_, def_, {now.get(first.call->args[0]), weight}, op::attr_args(first.attrs));
+    return is_countable(*whole->type->as<TensorType>()) ? whole : nullptr;
   }
 
   // What the call computed, in the order in which weights are side by side.
