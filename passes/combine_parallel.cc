@@ -102,6 +102,10 @@ class Combiner {
       Group& group = groups_[number - 1];
       const SpanScope at(b_, e->span);
       if (!group.whole) group.whole = whole_of(group, now);
+      if (!group.whole) {
+        group.branches.clear();
+        continue;
+      }
       now[e] = slice_of(group, *e->as<Call>());
     }
     return now.get(root_);
@@ -153,17 +157,20 @@ class Combiner {
 
   static bool is_alike(const Branch& a, const Branch& b) {
     const Expr x = a.call->args[1], y = b.call->args[1];
-    return a.attrs == b.attrs && a.weight_axis == b.weight_axis &&
+    return a.attrs == b.attrs && a.weight_axis == b.weight_axis && a.axis == b.axis &&
            x->type->as<TensorType>()->dtype == y->type->as<TensorType>()->dtype &&
            other_dims(x, a.weight_axis) == other_dims(y, b.weight_axis);
   }
 
-  // The call on all weights of the group.
+  // The call on all weights of the group; null if it would have more bytes than can be counted.
   Expr whole_of(const Group& group, const NodeMap<Expr>& now) {
     const Branch& first = group.branches[0];
     std::vector<Expr> weights;
     std::vector<Value> values;
+    int64_t channels = 0;
     for (const Branch& branch : group.branches) {
+      const int64_t own = extent_of(branch.call->args[1], first.weight_axis);
+      if (__builtin_add_overflow(channels, own, &channels)) return nullptr;
       weights.push_back(now.get(branch.call->args[1]));
       if (const auto* c = weights.back()->as<Constant>()) values.push_back(Value(*c->value));
     }
@@ -175,19 +182,20 @@ class Combiner {
     } else {
       weight = op::call(b_, op::kConcatenate, {b_.tuple(weights)}, along);
     }
-    return op::call(b_, def_, {now.get(first.call->args[0]), weight}, op::attr_args(first.attrs));
+    if (!is_countable(*weight->type->as<TensorType>())) return nullptr;
+    const Expr whole = op::call(b_, def_, {now.get(first.call->args[0]), weight}, op::attr_args(first.attrs));
+    return is_countable(*whole->type->as<TensorType>()) ? whole : nullptr;
   }
 
   // What the call computed, in the order in which weights are side by side.
   Expr slice_of(Group& group, const Call& call) {
-    const auto it = std::find_if(group.branches.begin(), group.branches.end(),
-                                 [&](const Branch& b) { return b.call == &call; });
+    const Branch& alike = group.branches[0];  // all have the same axes
     const int64_t begin = group.taken;
-    group.taken += extent_of(call.args[1], it->weight_axis);
+    group.taken += extent_of(call.args[1], alike.weight_axis);
     return op::call(b_, op::kStridedSlice, {group.whole},
                     {{"begin", std::vector<int64_t>{begin}},
                      {"end", std::vector<int64_t>{group.taken}},
-                     {"axes", std::vector<int64_t>{static_cast<int64_t>(it->axis)}}});
+                     {"axes", std::vector<int64_t>{static_cast<int64_t>(alike.axis)}}});
   }
 
   Context& context_;

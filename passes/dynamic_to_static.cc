@@ -82,6 +82,12 @@ AttrArg attribute_of(Context& context, const Parameter& p, const Tensor& t) {
 
 // Does the operator with attributes read these numbers in another way?
 bool means_another(const Call& call, const Row& row, const Parameter& p, const Tensor& t) {
+  // Attributes have a sign, and a -1 may be a code.
+  const auto is_too_large = [](int64_t n) { return n < 0; };
+  if (t.dtype().is_unsigned_int()) {
+    const std::vector<int64_t> numbers = t.ints();
+    if (std::any_of(numbers.begin(), numbers.end(), is_too_large)) return true;
+  }
   // An empty list of axes says nothing there, and all axes here.
   if (row.dynamic == &op::kDynSqueeze && t.size() == 0) return true;
   // Numbers below -1 are codes of `reshape` alone, and so is a 0, unless the call takes it for one.
@@ -130,29 +136,36 @@ Expr made_static(relay::Builder& b, const Call& call) {
 }
 
 // Extents that are known may make an operator wrong in all runs. That is a trap of these runs and
-// no error of the program.
-bool is_right(const Module& m, Symbol name, const PassContext& context) {
-  Diagnostics wrong;
-  if (typecheck::check(m, wrong)) return true;
-  context.stays(
-      cat("with static shapes `@", name.text(), "` would not type check: ", wrong.all().front().message()));
-  return false;
+// no error of the program. So functions change one by one where not all of them can.
+Module with_those_that_fit(const Module& m, const Module& all, const PassContext& context) {
+  Module out = m;
+  for (const auto& [name, fn] : all.functions()) {
+    if (m.function(name.text()) == fn) continue;
+    Module next = out;
+    next.set_function(name.text(), fn);
+    Diagnostics wrong;
+    if (typecheck::check(next, wrong)) {
+      out = std::move(next);
+      continue;
+    }
+    context.stays(
+        cat("with static shapes `@", name.text(), "` would not type check: ", wrong.all().front().message()));
+  }
+  return out;
 }
 
 Module run(const Module& m, const PassContext& context) {
-  Module out = m;
+  Module all = m;
   for (const auto& [name, fn] : m.functions()) {
     const Expr now = rewrite(m.context(), fn, [](relay::Builder& b, Expr e) -> Expr {
       const auto* call = e->as<Call>();
       const Expr known = call && op::callee(*call) ? made_static(b, *call) : nullptr;
       return known ? known : e;
     });
-    if (now == fn) continue;
-    Module next = out;
-    next.set_function(name.text(), now->as<Fn>());
-    if (is_right(next, name, context)) out = std::move(next);
+    if (now != fn) all.set_function(name.text(), now->as<Fn>());
   }
-  return out;
+  Diagnostics wrong;
+  return all.same(m) || typecheck::check(all, wrong) ? all : with_those_that_fit(m, all, context);
 }
 
 }  // namespace

@@ -31,6 +31,7 @@
 #include "op/registry.h"
 #include "passes/each_function.h"
 #include "passes/pass.h"
+#include "runtime/flushed.h"
 
 namespace relay::passes {
 namespace {
@@ -77,15 +78,18 @@ std::optional<Scale> scale_of(const Tensor& c, const TensorType& type) {
   return out;
 }
 
-// `t` with element i multiplied by `factor(index of i)`. Null if a number leaves the range of the
-// dtype.
+// `t` with element i multiplied by `factor(index of i)`. Null if a number becomes infinite, or so
+// small that it is no normal number.
 Expr scaled(relay::Builder& b, const Tensor& t,
             const std::function<double(std::span<const int64_t>)>& factor) {
   Tensor out(t.dtype(), t.shape());
   Shape index(t.rank(), 0);
   for (int64_t i = 0; i < t.size(); ++i) {
-    out.set(i, t.get(i) * factor(index));
+    const double by = factor(index);
+    out.set(i, t.get(i) * by);
     if (std::isfinite(t.get(i)) && !std::isfinite(out.get(i))) return nullptr;
+    const bool is_zero = t.get(i) == 0 || by == 0;
+    if (!is_zero && (out.get(i) == 0 || std::fabs(out.get(i)) < smallest_normal(t.dtype()))) return nullptr;
     for (size_t axis = t.rank(); axis-- > 0;) {
       if (++index[axis] < t.shape()[axis]) break;
       index[axis] = 0;

@@ -135,7 +135,9 @@ class Lifter {
       if (!is_known(x->type)) return false;
       alone.bind(context_, x->type, x->type);
     }
-    const std::vector<kernel::Expr> mentioned = shape_variables(context_, &fn);
+    // What a global function says of its own extents, each of its calls has found out.
+    const std::vector<kernel::Expr> mentioned =
+        shape_variables(context_, &fn, [](Expr e) { return !e->as<Global>(); });
     return std::all_of(mentioned.begin(), mentioned.end(),
                        [&](kernel::Expr v) { return alone.dims.contains(v.get()); });
   }
@@ -143,7 +145,7 @@ class Lifter {
   std::string fresh_name() {
     for (;;) {
       std::string name = cat(name_.text(), "_lifted_", count_++);
-      if (!out_.function(name)) return name;
+      if (!out_.function(name) && !out_.kernel(name)) return name;
     }
   }
 

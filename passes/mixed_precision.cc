@@ -14,9 +14,10 @@
 //   moves         what moves elements, pooling by the greatest                        follow
 //
 // All others are denied: sums, exponentials and what is made of these lose too much. Constants are
-// neither wide nor narrow. Sums of products are float32 inside, and are rounded at the end. What
-// the program gives keeps its dtype, and so does what lets, functions and data hold. A value is
-// cast once in each direction.
+// neither wide nor narrow. What is cast for a product, and is not computed in narrow numbers, is
+// wide. Sums of products are float32 inside, and are rounded at the end. What the program gives
+// keeps its dtype, and so does what lets, functions and data hold. A value is cast once in each
+// direction.
 //
 // Before: `inline-lets` and `inline` go before, as a let keeps its dtype. After: no call of an
 // allowed class has a float32 result, but for those with a dtype of the result as an attribute.
@@ -79,6 +80,7 @@ class Narrower {
       const SpanScope at(b_, e->span);
       if (const Expr narrow = is_float32(e) ? narrow_call(e) : nullptr) {
         narrow_[e] = narrow;
+        made_narrow_[e] = true;
         continue;
       }
       std::vector<Expr> children;
@@ -114,6 +116,19 @@ class Narrower {
     return known = b_.constant(std::move(t));
   }
 
+  // Do numbers among the attributes stay finite? A limit of `clip` may be further away than any
+  // number.
+  bool holds_attributes(const Call& call, const op::OpDef* def) const {
+    if (def != &op::kClip && def != &op::kLeakyRelu) return true;
+    for (const Attr& a : call.attrs) {
+      const double x = a.value.kind == AttrKind::kInt ? static_cast<double>(a.value.integer) : a.value.real;
+      if (!std::isfinite(x) || std::isfinite(Tensor::scalar(dtype_, x).get(0))) continue;
+      const bool limits_nothing = def == &op::kClip && (a.name.text() == "a_max") == (x > 0);
+      if (!limits_nothing) return false;
+    }
+    return true;
+  }
+
   // The call, computed in narrow numbers; null if it is not to be.
   Expr narrow_call(Expr e) {
     const auto* call = e->as<Call>();
@@ -121,11 +136,11 @@ class Narrower {
     const Colour colour = def ? colour_of(def) : Colour::kDeny;
     if (colour == Colour::kDeny || !std::all_of(call->args.begin(), call->args.end(), is_float32))
       return nullptr;
-    if (call->attrs.find("out_dtype")) return nullptr;
-    const bool follows = std::any_of(call->args.begin(), call->args.end(),
-                                     [&](Expr arg) { return narrow_.get(arg) && !arg->as<Constant>(); }) &&
-                         std::all_of(call->args.begin(), call->args.end(),
-                                     [&](Expr arg) { return narrow_.get(arg) || arg->as<Constant>(); });
+    if (call->attrs.find("out_dtype") || !holds_attributes(*call, def)) return nullptr;
+    const bool follows =
+        std::any_of(call->args.begin(), call->args.end(), [&](Expr arg) { return made_narrow_.get(arg); }) &&
+        std::all_of(call->args.begin(), call->args.end(),
+                    [&](Expr arg) { return made_narrow_.get(arg) || arg->as<Constant>(); });
     if (colour == Colour::kFollow && !follows) return nullptr;
     std::vector<Expr> args;
     for (const Expr arg : call->args) {
@@ -142,6 +157,7 @@ class Narrower {
   const DType dtype_;
   std::map<const op::OpDef*, Colour> colours_;
   NodeMap<Expr> wide_, narrow_;
+  NodeMap<bool> made_narrow_;  // computed so, and not only cast for one that is
 };
 
 }  // namespace

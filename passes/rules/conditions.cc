@@ -12,7 +12,6 @@
 #include "op/registry.h"
 #include "passes/rules/values.h"
 #include "passes/type_parts.h"
-#include "runtime/flushed.h"
 
 namespace relay::passes::rules {
 namespace {
@@ -57,6 +56,10 @@ size_t width(Expr e) {
   const DType* d = dtype_of(e);
   return d ? d->bits : 0;
 }
+
+// The least normal number is two to the power of minus this. Of eight bits, it is that of the dtype
+// with the shortest exponent.
+int least_exponent(DType d) { return d.bits == 8 ? 6 : d == kFloat16 ? 14 : d == kFloat64 ? 1022 : 126; }
 
 // The least number of a constant that is not 0, and the greatest, both without their signs.
 struct Magnitudes {
@@ -111,8 +114,7 @@ constexpr Condition kConditions[] = {
     {"invertible", "each element of the constant and its reciprocal are normal numbers",
      [](Of a) {
        return each(a[0].e, [](const Tensor& t, int64_t i) {
-         // The least normal numbers of float16 and bfloat16 are 2^-14 and 2^-126.
-         const int bits = t.dtype() == kFloat16 ? 13 : t.dtype() == kFloat64 ? 1021 : 125;
+         const int bits = least_exponent(t.dtype()) - 1;
          const double v = std::fabs(t.get(i));
          return v >= std::ldexp(1, -bits) && v <= std::ldexp(1, bits);
        });
@@ -180,7 +182,7 @@ constexpr Condition kConditions[] = {
      [](Of a) {
        const auto x = magnitudes(a[0].e), y = magnitudes(a[1].e);
        return x && y && std::isfinite(rounded(a[0].e, x->greatest * y->greatest)) &&
-              x->least * y->least >= smallest_normal(*dtype_of(a[0].e));
+              x->least * y->least >= std::ldexp(1, -least_exponent(*dtype_of(a[0].e)));
      }},
     {"reduces_last", "only the last axis is reduced",
      [](Of a) {
