@@ -273,6 +273,19 @@ class ArtifactTest(unittest.TestCase):
             with self.assertRaises(OSError):
                 g.save(pathlib.Path(folder) / "nowhere" / "sum.so")
 
+    def test_a_model_stays_while_its_file_is_replaced(self):
+        x, y = np.ones((2, 3), np.float32), f32(1, 2, 3)
+        f, g = (relay.compile(relay.parse(text), level=1) for text in (SUM, SUM.replace("add", "subtract")))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "model.so"
+            f.save(path)
+            before = relay.open(path)
+            g.save(path)
+            after = relay.open(path)
+            np.testing.assert_array_equal(before(x, y), x + y)
+            np.testing.assert_array_equal(after(x, y), x - y)
+            np.testing.assert_array_equal(relay.open(path)(x, y), x - y)
+
     def test_what_is_no_artifact_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "some.so"
