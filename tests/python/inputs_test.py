@@ -69,6 +69,23 @@ class InputsTest(unittest.TestCase):
         self.refused(TypeError, "`x`", "NoneType", args=(None, self.y))
         self.refused(TypeError, "`y`", "number", args=(self.x, 1.5))
 
+    def test_truth_values(self):
+        model = relay.parse("def @main(%x: Tensor[(3), bool]) { logical_not(%x) }")
+        for f in (lambda *a: relay.interpret(model, *a), relay.jit(model), relay.compile(model, level=1)):
+            np.testing.assert_array_equal(f(np.array([True, False, True])), [False, True, False])
+            with self.assertRaisesRegex(ValueError, "`x` has the element 2, and bool goes from 0 to 1"):
+                f(np.array([1, 2, 0], np.uint8).view(np.bool_))
+
+    def test_an_output_may_hold_anything_before(self):
+        anything = np.array([200, 100, 50], np.uint8)
+        booleans = relay.parse("def @main(%x: Tensor[(3), bool]) { logical_not(%x) }")
+        small = relay.parse("def @main(%x: Tensor[(3), int4]) { %x }")
+        for f in (lambda *a, **n: relay.interpret(booleans, *a, **n), relay.jit(booleans), relay.compile(booleans, level=1)):
+            out = f(np.array([True, False, True]), out=anything.copy().view(np.bool_))
+            np.testing.assert_array_equal(out.view(np.uint8), [0, 1, 0])
+        out = relay.jit(small)(np.array([-8, 0, 7], np.int8), out=anything.copy().view(np.int8))
+        np.testing.assert_array_equal(out, [-8, 0, 7])
+
     def test_inputs_may_be_read_only(self):
         x = self.x.copy()
         x.flags.writeable = False
