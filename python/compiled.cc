@@ -287,7 +287,7 @@ std::unique_ptr<Compiled> compiled(const std::shared_ptr<Made>& made, const Sour
 }
 
 std::unique_ptr<Compiled> open(const std::filesystem::path& path, int threads) {
-  if (threads < 0) throw py::value_error(cat("argument `threads` is ", threads));
+  check_threads(threads);
   const auto made = std::make_shared<Made>();
   // With a folder in it: a bare name would be looked for where the system keeps libraries.
   const std::string absolute = std::filesystem::absolute(path).string();

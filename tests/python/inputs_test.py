@@ -147,6 +147,8 @@ class InputsTest(unittest.TestCase):
         for call, says in ((lambda: relay.jit(model, level=7), "`level`"), (lambda: relay.jit(model, target="pdp11"), "`target`"),
                            (lambda: relay.compile(model, denormals="some"), "`denormals`"),
                            (lambda: relay.compile(model, threads=-1), "`threads`"),
+                           (lambda: relay.jit(model, threads=2**30), "`threads` is 1073741824, and it goes from 0 to 1024"),
+                           (lambda: relay.open("model.so", threads=1025), "`threads`"),
                            (lambda: relay.interpret(model, self.x, self.y, fuel=0), "`fuel`"),
                            (lambda: relay.verify(model, [self.x, self.y], engines=["none"]), "`engines`")):
             with self.assertRaisesRegex(ValueError, says):
