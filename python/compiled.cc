@@ -300,6 +300,8 @@ std::unique_ptr<Compiled> open(const std::filesystem::path& path, int threads) {
 std::unique_ptr<Compiled> compile(const Program& given, const std::string& target, int threads, int level,
                                   const std::string& denormals, const std::string& name) {
   const driver::Options options = engine_options(level, threads, target, denormals);
+  if (std::string wrong = target::cannot_run(options.target); !wrong.empty())
+    throw py::value_error(cat("argument `target`: ", wrong));
   const Program program = copy_to_run(given);
   aot::EmitOptions emit;
   emit.model_name = name;

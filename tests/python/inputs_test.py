@@ -127,6 +127,7 @@ class InputsTest(unittest.TestCase):
             for t, p, kind, says in ((None, pair, TypeError, "relay.Data"), (relay.Data("Bud"), pair, ValueError, "Leaf, Node"),
                                      (relay.Data("Node", (leaf,)), pair, ValueError, "`t` has 1 fields"),
                                      (relay.Data("Node", (leaf, 1.5, leaf)), pair, TypeError, "`t`"),
+                                     (relay.Data("Node", 5), pair, TypeError, "`t` has a int .* fields of Node as a tuple"),
                                      (leaf, [1, 2], TypeError, "`p` has a list"), (leaf, (1,), ValueError, "a tuple of 1")):
                 with self.assertRaisesRegex(kind, says):
                     f(t, p)
@@ -145,6 +146,7 @@ class InputsTest(unittest.TestCase):
     def test_options(self):
         model = relay.parse(SUM)
         for call, says in ((lambda: relay.jit(model, level=7), "`level`"), (lambda: relay.jit(model, target="pdp11"), "`target`"),
+                           (lambda: relay.compile(model, target="cuda:sm_90"), "`target`: `cuda:sm_90` is a GPU"),
                            (lambda: relay.compile(model, denormals="some"), "`denormals`"),
                            (lambda: relay.compile(model, threads=-1), "`threads`"),
                            (lambda: relay.jit(model, threads=2**30), "`threads` is 1073741824, and it goes from 0 to 1024"),
