@@ -44,8 +44,8 @@ class Artifact {
     Borrowed& operator=(const Borrowed&) = delete;
 
     relay_context* get() const { return context_; }
-    // Nobody else gets it. It was told to stop and may not know it yet, or it has values that nobody
-    // frees.
+    // Nobody else gets it. It was told to stop and may not know it yet, or it has values
+    // that nobody frees.
     void spoil() { is_spoilt_ = true; }
 
    private:

@@ -93,9 +93,7 @@ class Compiled {
   }
 
   const Signature& signature() const { return artifact_->signature(); }
-  py::object described() const {
-    return py::module_::import("json").attr("loads")(artifact_->description());
-  }
+  py::object described() const { return py::module_::import("json").attr("loads")(artifact_->description()); }
 
  private:
   // A tensor of the result: where it may be placed before the run.
