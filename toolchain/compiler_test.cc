@@ -108,7 +108,8 @@ TEST(Toolchain, ThereIsACompilerForEachInstructionSetOrARemedy) {
 
 TEST(Toolchain, OnlyACompilerWithAnAssemblerOfItsOwnTakesAnother) {
   using target::Isa, target::kHere;
-  EXPECT_TRUE(frugal_assembler(kHere, {.command = {"g++"}, .version = "g++ (Debian 12.2.0-14) 12.2.0"}).empty());
+  EXPECT_TRUE(
+      frugal_assembler(kHere, {.command = {"g++"}, .version = "g++ (Debian 12.2.0-14) 12.2.0"}).empty());
   const Isa other = kHere == Isa::kAarch64 ? Isa::kX86_64 : Isa::kAarch64;
   EXPECT_TRUE(frugal_assembler(other, {.command = {"clang++"}, .version = "clang version 19.1.7"}).empty());
   Compiler own;

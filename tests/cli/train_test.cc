@@ -111,7 +111,9 @@ TEST_F(Train, SaysWhatIsWrong) {
   says("'mlp', '--steps', '2'", "digits/mlp.safetensors is no whole checkpoint");
   write("digits/mlp.safetensors", whole.substr(0, 100));
   says("'mlp', '--steps', '2'", "digits/mlp.safetensors is no whole checkpoint");
-  write("digits/mlp.safetensors", std::string("\1\0\0\0\0\0\0\0" "5", 9));  // a number for a header
+  write("digits/mlp.safetensors", std::string("\1\0\0\0\0\0\0\0"
+                                              "5",
+                                              9));  // a number for a header
   says("'mlp', '--steps', '2'", "digits/mlp.safetensors is no whole checkpoint");
 }
 
