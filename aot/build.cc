@@ -116,7 +116,7 @@ Result<CompiledFile> compile(const Sources& sources, Weights weights,
   for (const SourceFile& f : sources.files) {
     texts.push_back({f.name, f.text, f.target});
     if (f.name == kModelFile && weights == Weights::kEmbedded && sources.weights_bytes >= kLargeBytes)
-      texts.back().flags = toolchain::frugal_assembler(compiler);
+      texts.back().flags = toolchain::frugal_assembler(options.target.cpu.isa, compiler);
   }
   out.path = folder.path() + "/model.so";
   std::string wrong = toolchain::build_library(texts, options, folder.path(), out.path);

@@ -105,11 +105,13 @@ std::vector<Lent> lend_outputs(py::handle out, const Signature& signature,
   return lent;
 }
 
+bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
+  const auto a_begin = reinterpret_cast<uintptr_t>(a), b_begin = reinterpret_cast<uintptr_t>(b);
+  return a_begin < b_begin + b_bytes && b_begin < a_begin + a_bytes;
+}
+
 void check_apart(const Lent& output, size_t index, const Lent& input, const std::string& name) {
-  const auto begin = [](const Lent& l) { return reinterpret_cast<uintptr_t>(l.data); };
-  const bool overlap =
-      begin(output) < begin(input) + input.bytes() && begin(input) < begin(output) + output.bytes();
-  if (!overlap) return;
+  if (!overlap(output.data, output.bytes(), input.data, input.bytes())) return;
   throw py::value_error(
       cat("argument `out` (array ", index, ") shares memory with `", name, "`: give another array"));
 }

@@ -30,6 +30,7 @@ py::object take(const py::kwargs& named, const char* option);
 // The arrays of `out=`, one for each of these tensors of the result: an array, or a tuple or list.
 std::vector<Lent> lend_outputs(py::handle out, const Signature& signature,
                                const std::vector<uint32_t>& types);
+bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes);
 // Raises ValueError if the output shares memory with the input.
 void check_apart(const Lent& output, size_t index, const Lent& input, const std::string& name);
 

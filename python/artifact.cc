@@ -1,8 +1,23 @@
 #include "python/artifact.h"
 
+#include <atomic>
+
 #include "base/cat.h"
 
 namespace relay::python {
+namespace {
+
+// The same absolute path in words that no earlier call gave. The loader knows a library by its
+// path: it gives again what was there when the path was first opened, even if the file has been
+// replaced since.
+std::string spelled_anew(const std::string& absolute) {
+  static std::atomic<uint64_t> count{0};
+  std::string out;
+  for (uint64_t n = count.fetch_add(1); n > 0; n /= 2) out += n % 2 == 0 ? "/" : "/.";
+  return out + absolute;
+}
+
+}  // namespace
 
 Artifact::~Artifact() {
   for (relay_context* context : free_) api_->context_free(context);
@@ -11,7 +26,9 @@ Artifact::~Artifact() {
 
 std::string Artifact::open(const std::string& path, unsigned threads, std::optional<Denormals> denormals) {
   path_ = path;
-  if (std::string wrong = library_.open(path); !wrong.empty()) return wrong;
+  if (!library_.open(spelled_anew(path)).empty()) {
+    if (std::string wrong = library_.open(path); !wrong.empty()) return wrong;  // it names the path
+  }
   const auto get = reinterpret_cast<const relay_api* (*)()>(library_.find("relay_get_api"));
   api_ = get ? get() : nullptr;
   if (!api_) return cat(path, " is no artifact of Relay's");

@@ -22,7 +22,8 @@ class Artifact {
   Artifact& operator=(const Artifact&) = delete;
   ~Artifact();
 
-  // Loads the library and opens its model. Returns what is wrong, or an empty text.
+  // Loads the library of an absolute path and opens its model. Returns what is wrong, or an empty
+  // text.
   [[nodiscard]] std::string open(const std::string& path, unsigned threads,
                                  std::optional<Denormals> denormals);
   // The folder that the library lies in goes with this.
@@ -43,7 +44,8 @@ class Artifact {
     Borrowed& operator=(const Borrowed&) = delete;
 
     relay_context* get() const { return context_; }
-    // It was told to stop, and may not know it yet: nobody else gets it.
+    // Nobody else gets it. It was told to stop and may not know it yet, or it has values
+    // that nobody frees.
     void spoil() { is_spoilt_ = true; }
 
    private:

@@ -6,13 +6,13 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "base/cat.h"
+#include "base/file.h"
 #include "base/parallel.h"
 #include "driver/driver.h"
 #include "python/arguments.h"
@@ -72,18 +72,28 @@ class Compiled {
     return call_with_values(given);
   }
 
+  // Other processes and models may have a library of this path open, so it is replaced and never
+  // written into.
   void save(const std::filesystem::path& path) const {
-    std::error_code error;
-    std::filesystem::copy_file(artifact_->path(), path, std::filesystem::copy_options::overwrite_existing,
-                               error);
-    if (!error) return;
-    errno = error.value();
-    PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
+    std::vector<FileContents> files{{path.string(), Contents::of_file(artifact_->path())}};
+    const std::string weights = py::str(described()["weights"]);
+    if (weights != "embedded") {
+      const std::filesystem::path from = std::filesystem::path(artifact_->path()).replace_filename(weights);
+      const std::filesystem::path to = std::filesystem::path(path).replace_filename(weights);
+      files.push_back({to.string(), Contents::of_file(from.string())});
+    }
+    std::string wrong;
+    {
+      const Unlocked without;
+      wrong = write_files_atomically(files);
+    }
+    if (wrong.empty()) return;
+    PyErr_SetString(PyExc_OSError, wrong.c_str());
     throw py::error_already_set();
   }
 
   const Signature& signature() const { return artifact_->signature(); }
-  const char* description() const { return artifact_->description(); }
+  py::object described() const { return py::module_::import("json").attr("loads")(artifact_->description()); }
 
  private:
   // A tensor of the result: where it may be placed before the run.
@@ -239,7 +249,12 @@ class Compiled {
       throw;
     }
     for (relay_value* v : values) drop(v);
-    return read_value<relay_value*>(signature(), signature().result, result, reader);
+    try {
+      return read_value<relay_value*>(signature(), signature().result, result, reader);
+    } catch (...) {
+      borrowed.spoil();  // values that were not read end with it
+      throw;
+    }
   }
 
   std::shared_ptr<const Artifact> artifact_;
@@ -270,7 +285,7 @@ std::unique_ptr<Compiled> compiled(const std::shared_ptr<Made>& made, const Sour
 }
 
 std::unique_ptr<Compiled> open(const std::filesystem::path& path, int threads) {
-  if (threads < 0) throw py::value_error(cat("argument `threads` is ", threads));
+  check_threads(threads);
   const auto made = std::make_shared<Made>();
   // With a folder in it: a bare name would be looked for where the system keeps libraries.
   const std::string absolute = std::filesystem::absolute(path).string();
@@ -283,6 +298,8 @@ std::unique_ptr<Compiled> open(const std::filesystem::path& path, int threads) {
 std::unique_ptr<Compiled> compile(const Program& given, const std::string& target, int threads, int level,
                                   const std::string& denormals, const std::string& name) {
   const driver::Options options = engine_options(level, threads, target, denormals);
+  if (std::string wrong = target::cannot_run(options.target); !wrong.empty())
+    throw py::value_error(cat("argument `target`: ", wrong));
   const Program program = copy_to_run(given);
   aot::EmitOptions emit;
   emit.model_name = name;
@@ -318,10 +335,8 @@ void bind_artifact(py::module_& m) {
       .def("save", &Compiled::save, py::arg("path"), "Copies the library to a file, which relay.open reads.")
       .def_property_readonly("inputs", [](const Compiled& c) { return c.signature().inputs; })
       .def_property_readonly("outputs", [](const Compiled& c) { return c.signature().outputs; })
-      .def_property_readonly(
-          "description",
-          [](const Compiled& c) { return py::module_::import("json").attr("loads")(c.description()); },
-          "what docs/artifacts.md says of the description, as a dict")
+      .def_property_readonly("description", &Compiled::described,
+                             "what docs/artifacts.md says of the description, as a dict")
       .def("__repr__", [](const Compiled&) { return "<relay.Compiled>"; });
   m.def("compile", &compile, py::arg("module"), py::kw_only(), py::arg("target") = "native",
         py::arg("threads") = 1, py::arg("level") = 2, py::arg("denormals") = "flush",

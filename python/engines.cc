@@ -126,13 +126,21 @@ class Executable {
   }
 
   static void write(const Value& result, std::vector<Lent>& places) {
+    std::vector<Tensor> tensors;
     for (size_t i = 0; i < places.size(); ++i) {
       const Tensor& t = result.is_tensor() ? result.tensor() : result.fields()[i].tensor();
       if (t.shape() != places[i].shape) {
         throw py::value_error(cat("argument `out` (array ", i, ") has the shape ", show(places[i].shape),
                                   ", and the result has ", show(t.shape())));
       }
-      if (t.bytes() > 0) std::memcpy(places[i].data, t.data(), t.bytes());
+      // A result may be an input, and an array of `out` may share its memory.
+      const bool shares = std::any_of(places.begin(), places.end(), [&](const Lent& place) {
+        return overlap(place.data, place.bytes(), t.data(), t.bytes());
+      });
+      tensors.push_back(shares ? t.copy() : t);
+    }
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (tensors[i].bytes() > 0) std::memcpy(places[i].data, tensors[i].data(), tensors[i].bytes());
     }
   }
 

@@ -27,20 +27,30 @@ struct Said {
   std::vector<std::string> notes;
 };
 
+// The text with U+FFFD for bytes that are not UTF-8: messages quote files, which may have any.
+std::string utf8(const std::string& text) {
+  const auto decoded = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace"));
+  if (!decoded) throw py::error_already_set();
+  return py::cast<std::string>(decoded);
+}
+
 std::optional<Place> place_of(Span at, const SourceMap& sources) {
   if (!at.known()) return std::nullopt;
   const SourceMap::Position begin = sources.position(at.file, at.begin);
   const SourceMap::Position end = sources.position(at.file, at.end);
-  return Place{std::string(sources.name(at.file)), begin.line, begin.column, end.line, end.column};
+  return Place{utf8(std::string(sources.name(at.file))), begin.line, begin.column, end.line, end.column};
 }
 
 Said said(const Diagnostic& d, const SourceMap& sources) {
-  return {.is_error = d.severity() == Severity::kError,
-          .slug = std::string(d.slug().name()),
-          .message = d.message(),
-          .text = render(d, sources),
-          .span = place_of(d.span(), sources),
-          .notes = d.notes()};
+  Said out{.is_error = d.severity() == Severity::kError,
+           .slug = std::string(d.slug().name()),
+           .message = utf8(d.message()),
+           .text = utf8(render(d, sources)),
+           .span = place_of(d.span(), sources),
+           .notes = {}};
+  for (const std::string& note : d.notes()) out.notes.push_back(utf8(note));
+  return out;
 }
 
 // The line of the place with carets below, as diagnostics have it.
@@ -65,9 +75,10 @@ struct Failure {
 
 [[noreturn]] void raise(const Failure& failure) {
   const py::object type = class_of(failure.kind);
-  const py::object exception = type(failure.text);
-  exception.attr("message") = failure.message;
-  exception.attr("text") = failure.text;
+  const py::str text = utf8(failure.text);
+  const py::object exception = type(text);
+  exception.attr("message") = utf8(failure.message);
+  exception.attr("text") = text;
   exception.attr("slug") = failure.slug;
   exception.attr("span") = failure.span;
   exception.attr("notes") = failure.notes;
@@ -116,7 +127,7 @@ void raise_limit(const std::string& message) {
 void warn(const Diagnostics& diagnostics, const SourceMap& sources) {
   for (const Diagnostic* d : diagnostics.in_order()) {
     if (d->severity() != Severity::kWarning) continue;
-    const std::string text = trimmed_end(render(*d, sources));
+    const std::string text = utf8(trimmed_end(render(*d, sources)));
     if (PyErr_WarnEx(class_of("DiagnosticWarning").ptr(), text.c_str(), 1) != 0)
       throw py::error_already_set();
   }

@@ -225,11 +225,17 @@ Program copy_to_run(const Program& program) {
   return out;
 }
 
+void check_threads(int threads) {
+  constexpr int kMost = 1024;  // as for the command
+  if (threads < 0 || threads > kMost)
+    throw py::value_error(cat("argument `threads` is ", threads, ", and it goes from 0 to ", kMost));
+}
+
 driver::Options engine_options(int level, int threads, const std::string& target,
                                const std::string& denormals) {
   if (level < 0 || level > 3)
     throw py::value_error(cat("argument `level` is ", level, ", and levels go from 0 to 3"));
-  if (threads < 0) throw py::value_error(cat("argument `threads` is ", threads));
+  check_threads(threads);
   if (std::string wrong = target::wrong_target(target); !wrong.empty())
     throw py::value_error(cat("argument `target`: ", wrong));
   if (denormals != "flush" && denormals != "keep")

@@ -23,6 +23,8 @@ struct Program {
 // DiagnosticError if the module has no function to run.
 Program copy_to_run(const Program& program);
 
+// Raises ValueError for a number of threads that no run has.
+void check_threads(int threads);
 // Options of engines, of which each keyword argument is one. Raises ValueError for a level, a
 // target or a word that there is not.
 driver::Options engine_options(int level, int threads, const std::string& target,

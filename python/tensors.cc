@@ -87,11 +87,12 @@ void check_shape(const std::vector<int64_t>& shape, const TypeEntry& type, const
                             ", and the program takes ", shape_text(type.dims)));
 }
 
-// Elements of 4 bits, of which an array of bytes may say more.
+// Elements of which an array of bytes may say more: of 4 bits, and truth values that are neither
+// 0 nor 1, as in a view of other bytes.
 void check_range(const Lent& lent, DType dtype, const std::string& name) {
-  if (dtype.bits >= 8) return;
+  if (dtype.bits >= 8 && !dtype.is_bool()) return;
   const bool is_signed = dtype.is_signed_int();
-  const int least = is_signed ? -8 : 0, most = is_signed ? 7 : 15;
+  const int least = is_signed ? -8 : 0, most = is_signed ? 7 : dtype.is_bool() ? 1 : 15;
   const auto* bytes = static_cast<const uint8_t*>(lent.data);
   for (size_t i = 0; i < lent.bytes(); ++i) {
     const int element = is_signed ? static_cast<int8_t>(bytes[i]) : bytes[i];
@@ -125,7 +126,6 @@ Lent lend_array(const py::array& array, const TypeEntry& type, const std::string
         cat("argument `", name, "` is not aligned for its dtype: copy it, as by ", name, ".copy()"));
   }
   out.data = const_cast<void*>(array.data());
-  check_range(out, type.dtype, name);
   return out;
 }
 
@@ -203,7 +203,6 @@ Lent lend_dlpack(py::handle value, const TypeEntry& type, const std::string& nam
   out.data = static_cast<char*>(t->data) + t->byte_offset;
   if (out.bytes() > 0 && reinterpret_cast<uintptr_t>(out.data) % out.dtype.bytes() != 0)
     throw py::value_error(cat("argument `", name, "` is not aligned for its dtype: copy it"));
-  check_range(out, type.dtype, name);
   return out;
 }
 
@@ -253,6 +252,20 @@ Lent lend_number(py::handle value, const TypeEntry& type, const std::string& nam
                   : ": give an array of NumPy, or what has `__dlpack__`"));
 }
 
+Lent lend_any(py::handle value, const TypeEntry& type, const std::string& name) {
+  if (py::isinstance<py::array>(value))
+    return lend_array(py::reinterpret_borrow<py::array>(value), type, name);
+  if (PyFloat_CheckExact(value.ptr()) || PyLong_Check(value.ptr())) return lend_number(value, type, name);
+  if (py::hasattr(value, "__dlpack__") && py::hasattr(value, "__dlpack_device__"))
+    return lend_dlpack(value, type, name);
+  // NumPy's own scalars, and arrays of packages without DLPack.
+  if (py::hasattr(value, "__array_interface__")) {
+    const py::object array = py::module_::import("numpy").attr("asarray")(value);
+    return lend_array(py::reinterpret_borrow<py::array>(array), type, name);
+  }
+  refuse(value, type, name);
+}
+
 }  // namespace
 
 size_t Lent::bytes() const {
@@ -272,17 +285,9 @@ DLTensor Lent::dlpack() {
 }
 
 Lent lend(py::handle value, const TypeEntry& type, const std::string& name) {
-  if (py::isinstance<py::array>(value))
-    return lend_array(py::reinterpret_borrow<py::array>(value), type, name);
-  if (PyFloat_CheckExact(value.ptr()) || PyLong_Check(value.ptr())) return lend_number(value, type, name);
-  if (py::hasattr(value, "__dlpack__") && py::hasattr(value, "__dlpack_device__"))
-    return lend_dlpack(value, type, name);
-  // NumPy's own scalars, and arrays of packages without DLPack.
-  if (py::hasattr(value, "__array_interface__")) {
-    const py::object array = py::module_::import("numpy").attr("asarray")(value);
-    return lend_array(py::reinterpret_borrow<py::array>(array), type, name);
-  }
-  refuse(value, type, name);
+  Lent out = lend_any(value, type, name);
+  check_range(out, type.dtype, name);
+  return out;
 }
 
 Lent lend_output(py::handle value, const TypeEntry& type, const std::string& name) {

@@ -53,7 +53,10 @@ Parts data_parts(const TypeEntry& entry, py::handle value, const std::string& na
     refuse(value, entry, name,
            cat("give relay.Data(constructor, fields); there are ", constructors_of(entry)));
   const std::string constructor = py::str(value.attr("constructor"));
-  Parts out{0, objects_of(value.attr("fields"))};
+  const py::object fields = value.attr("fields");
+  if (!py::isinstance<py::tuple>(fields) && !py::isinstance<py::list>(fields))
+    refuse(fields, entry, name, cat("give the fields of ", constructor, " as a tuple"));
+  Parts out{0, objects_of(fields)};
   for (; out.constructor < entry.constructors.size(); ++out.constructor) {
     const TypeEntry::Constructor& c = entry.constructors[out.constructor];
     if (c.name != constructor) continue;

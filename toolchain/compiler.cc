@@ -85,9 +85,10 @@ std::string find_compiler(Compiler& out) {
   return found.wrong;
 }
 
-std::vector<std::string> frugal_assembler(const Compiler& compiler) {
-  // Only clang has an assembler of its own, and names itself in its version.
-  if (compiler.version.find("clang") == std::string::npos) return {};
+std::vector<std::string> frugal_assembler(target::Isa isa, const Compiler& compiler) {
+  // Only clang has an assembler of its own, and names itself in its version. `as` is for this
+  // machine.
+  if (isa != target::kHere || compiler.version.find("clang") == std::string::npos) return {};
   static const bool there_is_another = run({"as", "--version"}, "", 30).exit_code == 0;
   return there_is_another ? std::vector<std::string>{"-fno-integrated-as"} : std::vector<std::string>();
 }

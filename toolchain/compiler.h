@@ -23,8 +23,8 @@ struct Compiler {
 [[nodiscard]] std::string find_compiler(target::Isa isa, Compiler& out);
 
 // Flags that make it take the system's assembler in the place of one that keeps the bytes of
-// `.incbin` in memory twice, if there is another.
-std::vector<std::string> frugal_assembler(const Compiler& compiler);
+// `.incbin` in memory twice, if there is another for the instruction set.
+std::vector<std::string> frugal_assembler(target::Isa isa, const Compiler& compiler);
 
 struct CompileOptions {
   target::Target target = target::baseline(target::kHere);

@@ -107,13 +107,17 @@ TEST(Toolchain, ThereIsACompilerForEachInstructionSetOrARemedy) {
 }
 
 TEST(Toolchain, OnlyACompilerWithAnAssemblerOfItsOwnTakesAnother) {
-  EXPECT_TRUE(frugal_assembler({.command = {"g++"}, .version = "g++ (Debian 12.2.0-14) 12.2.0"}).empty());
+  using target::Isa, target::kHere;
+  EXPECT_TRUE(
+      frugal_assembler(kHere, {.command = {"g++"}, .version = "g++ (Debian 12.2.0-14) 12.2.0"}).empty());
+  const Isa other = kHere == Isa::kAarch64 ? Isa::kX86_64 : Isa::kAarch64;
+  EXPECT_TRUE(frugal_assembler(other, {.command = {"clang++"}, .version = "clang version 19.1.7"}).empty());
   Compiler own;
   ASSERT_EQ(find_compiler(own), "");
   const std::string source = "extern \"C\" int one() { return 1; }";
   TemporaryFolder folder;
   ASSERT_EQ(folder.make(), "");
-  EXPECT_EQ(build_library({{"a.cc", source, {}, frugal_assembler(own)}}, {}, folder.path(),
+  EXPECT_EQ(build_library({{"a.cc", source, {}, frugal_assembler(kHere, own)}}, {}, folder.path(),
                           folder.path() + "/a.so"),
             "");
 }

@@ -390,6 +390,8 @@ void run(const Options& o, Session& s) {
     s.fail(kUsage, "--passes-ablation is a comparison of its own: leave the others out");
   } else if (o.passes_ablation && o.target.engine != "graph") {
     s.fail(kUsage, cat("--passes-ablation runs on the engine `graph`, not on `", o.target.engine, "`"));
+  } else if (o.passes_ablation && o.target.opt_level == 0) {
+    s.fail(kUsage, "--passes-ablation compares a level with -O0: give -O 1, -O 2 or -O 3");
   } else if (o.passes_ablation) {
     compare_passes(o, s);
   } else if (!o.compare.empty() && (o.opt_levels || o.profile)) {

@@ -146,7 +146,7 @@ def load(path):
             begin, end = entry["data_offsets"]
             dtype = np.dtype(entry["dtype"].lower().replace("f", "float").replace("i", "int"))
             tensors[name] = np.frombuffer(data[size + begin:size + end], dtype).reshape(entry["shape"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Failed(f"{path} is no whole checkpoint: {error}") from error
     return tensors, metadata
 

@@ -133,6 +133,7 @@ TEST_F(Bench, EachPassIsLeftOut) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   refused(bench({"--passes-ablation", "--opt-levels"}), kUsage, {"leave the others out"});
   refused(bench({"--passes-ablation", "--engine", "jit"}), kUsage, {"`graph`", "`jit`"});
+  refused(bench({"--passes-ablation", "-O", "0"}), kUsage, {"give -O 1"});
 }
 
 TEST_F(Bench, CompilingTellsTheSharesOfItsStages) {

@@ -87,7 +87,9 @@ TEST_F(Train, GoesOnAfterAKill) {
       "words = train + ['cnn', '--save-every', '1']\n"
       "file = 'killed/cnn.safetensors'\n"
       "killed = subprocess.Popen(words + ['--folder', 'killed', '--steps', '1000000'])\n"
-      "while not os.path.exists(file) or len(training.load(file)[0]['losses']) < 10: time.sleep(0.01)\n"
+      "while not os.path.exists(file) or len(training.load(file)[0]['losses']) < 10:\n"
+      "  assert killed.poll() is None, 'it ended by itself'\n"
+      "  time.sleep(0.01)\n"
       "killed.kill()\n"
       "killed.wait()\n"
       "reached = len(training.load(file)[0]['losses'])\n"
@@ -108,6 +110,10 @@ TEST_F(Train, SaysWhatIsWrong) {
   write("digits/mlp.safetensors", whole.substr(0, whole.size() - 9));
   says("'mlp', '--steps', '2'", "digits/mlp.safetensors is no whole checkpoint");
   write("digits/mlp.safetensors", whole.substr(0, 100));
+  says("'mlp', '--steps', '2'", "digits/mlp.safetensors is no whole checkpoint");
+  write("digits/mlp.safetensors", std::string("\1\0\0\0\0\0\0\0"
+                                              "5",
+                                              9));  // a number for a header
   says("'mlp', '--steps', '2'", "digits/mlp.safetensors is no whole checkpoint");
 }
 

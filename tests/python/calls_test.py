@@ -166,6 +166,16 @@ class RunTest(unittest.TestCase):
             self.assertEqual(x[0], 1)
             self.assertEqual(f(x)[0], 1)
 
+    def test_results_that_are_inputs_are_written_whole(self):
+        model = relay.parse("def @main(%x: Tensor[(4), float32], %y: Tensor[(4), float32]) { (%y, %x) }")
+        for f in (lambda *a, **named: relay.interpret(model, *a, **named), relay.jit(model)):
+            x, y = f32(1, 2, 3, 4), f32(5, 6, 7, 8)
+            f(x, y, out=(x, y))
+            np.testing.assert_array_equal([x, y], [[5, 6, 7, 8], [1, 2, 3, 4]])
+            both = np.arange(8, dtype=np.float32)
+            f(both[:4], y, out=(np.empty(4, np.float32), both[1:5]))
+            np.testing.assert_array_equal(both, [0, 0, 1, 2, 3, 5, 6, 7])
+
     def test_arrays_may_go_after_the_call(self):
         for f in self.ways(SUM):
             results = [f(np.full((2, 3), i, np.float32), np.zeros(3, np.float32)) for i in range(20)]
@@ -262,6 +272,19 @@ class ArtifactTest(unittest.TestCase):
             np.testing.assert_array_equal(g(x, y), x + y)
             with self.assertRaises(OSError):
                 g.save(pathlib.Path(folder) / "nowhere" / "sum.so")
+
+    def test_a_model_stays_while_its_file_is_replaced(self):
+        x, y = np.ones((2, 3), np.float32), f32(1, 2, 3)
+        f, g = (relay.compile(relay.parse(text), level=1) for text in (SUM, SUM.replace("add", "subtract")))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "model.so"
+            f.save(path)
+            before = relay.open(path)
+            g.save(path)
+            after = relay.open(path)
+            np.testing.assert_array_equal(before(x, y), x + y)
+            np.testing.assert_array_equal(after(x, y), x - y)
+            np.testing.assert_array_equal(relay.open(path)(x, y), x - y)
 
     def test_what_is_no_artifact_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -2,9 +2,11 @@
 """What goes wrong in a model or in a run is an exception with its slug, place, notes and carets."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -39,6 +41,14 @@ class ErrorsTest(unittest.TestCase):
             with self.assertRaises(relay.DiagnosticError) as caught:
                 relay.load(path)
             self.assertEqual((caught.exception.slug, caught.exception.span), (slug, None))
+
+    def test_a_text_that_is_not_utf_8(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "net.relay"
+            path.write_bytes(b"def @main(%x: int64) { \xff\xfe }")
+            with self.assertRaises(relay.DiagnosticError) as caught:
+                relay.load(path)
+        self.assertIn("\ufffd\ufffd }", str(caught.exception))
 
     def test_passes(self):
         with self.assertRaises(relay.DiagnosticError) as caught:
@@ -82,9 +92,16 @@ class ErrorsTest(unittest.TestCase):
             relay.interpret(deep, 1, max_depth=100)
 
     def test_warnings_are_errors_where_python_is_told_so(self):
+        text = """type Color { Red, Green }
+        def @main(%c: Color) -> int64 { match (%c) { Red => 1i64, _ => 2i64, Green => 3i64 } }"""
+        with self.assertWarns(relay.DiagnosticWarning) as caught:
+            relay.parse(text)
+        self.assertIn("[unreachable-arm]", str(caught.warning))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             relay.parse(INDEX)  # has none
+            with self.assertRaises(relay.DiagnosticWarning):
+                relay.parse(text)
 
 
 class InterruptTest(unittest.TestCase):
@@ -148,8 +165,8 @@ sys.path[:0] = {sys.path!r}
 import relay
 signal.signal(signal.SIGINT, signal.default_int_handler)
 model = relay.parse("def @main(%x: Tensor[(8, 8), float32]) {{ nn.softmax(nn.dense(%x, %x)) }}")
-threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     relay.compile(model)
 except KeyboardInterrupt:
     print("interrupted", model["main"].name)

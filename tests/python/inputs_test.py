@@ -69,6 +69,23 @@ class InputsTest(unittest.TestCase):
         self.refused(TypeError, "`x`", "NoneType", args=(None, self.y))
         self.refused(TypeError, "`y`", "number", args=(self.x, 1.5))
 
+    def test_truth_values(self):
+        model = relay.parse("def @main(%x: Tensor[(3), bool]) { logical_not(%x) }")
+        for f in (lambda *a: relay.interpret(model, *a), relay.jit(model), relay.compile(model, level=1)):
+            np.testing.assert_array_equal(f(np.array([True, False, True])), [False, True, False])
+            with self.assertRaisesRegex(ValueError, "`x` has the element 2, and bool goes from 0 to 1"):
+                f(np.array([1, 2, 0], np.uint8).view(np.bool_))
+
+    def test_an_output_may_hold_anything_before(self):
+        anything = np.array([200, 100, 50], np.uint8)
+        booleans = relay.parse("def @main(%x: Tensor[(3), bool]) { logical_not(%x) }")
+        small = relay.parse("def @main(%x: Tensor[(3), int4]) { %x }")
+        for f in (lambda *a, **n: relay.interpret(booleans, *a, **n), relay.jit(booleans), relay.compile(booleans, level=1)):
+            out = f(np.array([True, False, True]), out=anything.copy().view(np.bool_))
+            np.testing.assert_array_equal(out.view(np.uint8), [0, 1, 0])
+        out = relay.jit(small)(np.array([-8, 0, 7], np.int8), out=anything.copy().view(np.int8))
+        np.testing.assert_array_equal(out, [-8, 0, 7])
+
     def test_inputs_may_be_read_only(self):
         x = self.x.copy()
         x.flags.writeable = False
@@ -110,6 +127,7 @@ class InputsTest(unittest.TestCase):
             for t, p, kind, says in ((None, pair, TypeError, "relay.Data"), (relay.Data("Bud"), pair, ValueError, "Leaf, Node"),
                                      (relay.Data("Node", (leaf,)), pair, ValueError, "`t` has 1 fields"),
                                      (relay.Data("Node", (leaf, 1.5, leaf)), pair, TypeError, "`t`"),
+                                     (relay.Data("Node", 5), pair, TypeError, "`t` has a int .* fields of Node as a tuple"),
                                      (leaf, [1, 2], TypeError, "`p` has a list"), (leaf, (1,), ValueError, "a tuple of 1")):
                 with self.assertRaisesRegex(kind, says):
                     f(t, p)
@@ -128,8 +146,11 @@ class InputsTest(unittest.TestCase):
     def test_options(self):
         model = relay.parse(SUM)
         for call, says in ((lambda: relay.jit(model, level=7), "`level`"), (lambda: relay.jit(model, target="pdp11"), "`target`"),
+                           (lambda: relay.compile(model, target="cuda:sm_90"), "`target`: `cuda:sm_90` is a GPU"),
                            (lambda: relay.compile(model, denormals="some"), "`denormals`"),
                            (lambda: relay.compile(model, threads=-1), "`threads`"),
+                           (lambda: relay.jit(model, threads=2**30), "`threads` is 1073741824, and it goes from 0 to 1024"),
+                           (lambda: relay.open("model.so", threads=1025), "`threads`"),
                            (lambda: relay.interpret(model, self.x, self.y, fuel=0), "`fuel`"),
                            (lambda: relay.verify(model, [self.x, self.y], engines=["none"]), "`engines`")):
             with self.assertRaisesRegex(ValueError, says):
