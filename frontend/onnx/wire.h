@@ -19,6 +19,8 @@ class WireBytes {
 
   explicit WireBytes(std::string_view text) : window_(text), size_(text.size()) {}
   WireBytes(uint64_t size, Read read) : size_(size), read_(std::move(read)) {}
+  WireBytes(const WireBytes&) = delete;  // the window of a copy would be in the other one
+  WireBytes& operator=(const WireBytes&) = delete;
 
   uint64_t size() const { return size_; }
   bool starts_with(std::string_view text);
