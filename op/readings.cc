@@ -113,7 +113,6 @@ const std::vector<Reading>& table() {
       {"annotation.bitpack_end", "annotation.bitpack_end(data) = data", kHint, {"data"}, {}, first},
       {"annotation.bitpack_start", "annotation.bitpack_start(data) = data", kHint, {"data"}, {}, first},
       {"annotation.cast_hint", "annotation.cast_hint(data) = data", kHint, {"data"}, {}, first},
-      {"annotation.checkpoint", "annotation.checkpoint(data) = data", kHint, {"data"}, {}, first},
       {"annotation.compiler_begin",
        "annotation.compiler_begin(data) = data",
        kHint,

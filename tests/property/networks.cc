@@ -381,10 +381,12 @@ class Network {
       if (!head) return std::nullopt;
       parts.push_back(*head);
     }
-    const std::optional<Node> scores =
-        in_.below(4) == 3
-            ? of_tuple("einsum", {parts[0], parts[1]}, {{"equation", std::string("abc,adc->abd")}})
-            : call("nn.batch_matmul", {parts[0], parts[1]}, {{"transpose_b", true}});
+    std::optional<Node> scores;
+    if (in_.below(4) == 3) {
+      scores = of_tuple("einsum", {parts[0], parts[1]}, {{"equation", std::string("abc,adc->abd")}});
+    } else {
+      scores = call("nn.batch_matmul", {parts[0], parts[1]}, {{"transpose_b", true}});
+    }
     const std::optional<Node> shares =
         scores ? call("nn.softmax", {*scores}, {{"axis", int64_t{-1}}}) : std::nullopt;
     const std::optional<Node> out =
