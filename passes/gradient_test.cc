@@ -396,6 +396,12 @@ TEST(DeepGradient, IsLinear) {
     const Value result = run(*gradient, {Value(Tensor::scalar(kFloat64, 3))});
     EXPECT_EQ(result.fields()[0].tensor().get(0), 3);
     EXPECT_EQ(result.fields()[1].fields()[0].tensor().get(0), 1);
+    const Result<Module> forward = after(checked(text), "forward-gradient");
+    ASSERT_TRUE(forward);
+    const Value both =
+        run(*forward, {Value(Tensor::scalar(kFloat64, 3)), Value(Tensor::scalar(kFloat64, 2))});
+    EXPECT_EQ(both.fields()[0].tensor().get(0), 3);
+    EXPECT_EQ(both.fields()[1].tensor().get(0), 2);
   }
 }
 
