@@ -57,7 +57,7 @@ TEST(Generator, MakesEveryFormPatternAndManyOperators) {
 
 TEST(Generator, MakesNetworks) {
   std::map<std::string_view, int> operators;
-  for (uint64_t seed = 0; seed < 400; ++seed) {
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
     const Program p = generate(bytes_of_seed(seed), {.sometimes_network = true});
     if (!p.smooth) continue;
     for (Expr e : post_order(p.module.function("main"))) {
