@@ -4,22 +4,15 @@
 
 #include <cmath>
 
+#include "analysis/testing.h"
 #include "interp/machine.h"
-#include "ir/text/parser.h"
-#include "op/operators.h"
 #include "op/testing.h"
 #include "passes/runner.h"
 
 namespace relay::passes {
 namespace {
 
-Module parsed(std::string_view text) {
-  Diagnostics diagnostics;
-  ParseOptions options;
-  Result<Module> m = parse("m.relay", std::string(text), diagnostics, op::operators(), options);
-  EXPECT_TRUE(m) << diagnostics.render(options.into.context().sources());
-  return m ? *m : Module();
-}
+using analysis::testing::checked;
 
 Module after(const Module& m, std::string_view passes, const RunnerOptions& options = {}) {
   Diagnostics diagnostics;
@@ -53,7 +46,7 @@ def @main(%x: Tensor[(2, 2, 4, 4), float32]) {
 })";
 
 TEST(GraphPasses, FactorsInWeightsRoundALittleOtherwise) {
-  const Module m = after(parsed(kNetwork), ""), folded = after(m, "fold-scale-axis");
+  const Module m = checked(kNetwork), folded = after(m, "fold-scale-axis");
   EXPECT_FALSE(folded.same(m));
   const Tensor x = op::testing::random(kFloat32, {2, 2, 4, 4}, 1, -1, 1);
   EXPECT_LT(error(result(m, x), result(folded, x)), 1e-6);
@@ -61,7 +54,7 @@ TEST(GraphPasses, FactorsInWeightsRoundALittleOtherwise) {
 
 // float16 has 11 bits of significand and bfloat16 has 8; the network rounds a number four times.
 TEST(GraphPasses, NarrowProductsRoundToTheirBits) {
-  const Module m = after(parsed(kNetwork), "");
+  const Module m = checked(kNetwork);
   const Tensor x = op::testing::random(kFloat32, {2, 2, 4, 4}, 1, -1, 1);
   const Tensor want = result(m, x);
   const double half = error(want, result(after(m, "mixed-precision"), x)),
@@ -78,20 +71,18 @@ TEST(GraphPasses, APassSaysWhyItLeavesAProgram) {
   options.on_reason = [&](const Pass& pass, std::string_view reason) {
     told.push_back(std::string(pass.name) + ": " + std::string(reason));
   };
-  const Module fails = after(parsed(R"(
+  const Module fails = checked(R"(
     def @f(%x: Tensor[(n), float32], %y: Tensor[(m), float32]) { add(%x, %y) }
-    def @main(%x: Tensor[(2), float32], %y: Tensor[(3), float32]) { @f(%x, %y) })"),
-                             "");
+    def @main(%x: Tensor[(2), float32], %y: Tensor[(3), float32]) { @f(%x, %y) })");
   EXPECT_TRUE(after(fails, "partial-evaluation", options).same(fails));
   ASSERT_EQ(told.size(), 1u);
   EXPECT_NE(told[0].find("partial-evaluation: with what is known"), std::string::npos) << told[0];
   EXPECT_NE(told[0].find("do not broadcast"), std::string::npos) << told[0];
   // Nobody asks, and there is nothing to say.
   EXPECT_TRUE(after(fails, "partial-evaluation").same(fails));
-  const Module works = after(parsed(R"(
+  const Module works = checked(R"(
     def @f(%n: int32) { if (equal(%n, 0)) { 1f } else { 2f } }
-    def @main() { @f(0) })"),
-                             "");
+    def @main() { @f(0) })");
   EXPECT_FALSE(after(works, "partial-evaluation", options).same(works));
   EXPECT_EQ(told.size(), 1u);
 }

@@ -76,10 +76,7 @@ def main():
     parser.add_argument("--data", default=os.path.join(HERE, "..", "..", "docs", "*.md"), help="files of text")
     parser.set_defaults(network="lstm")
     training.add_options(parser, steps=1000, folder="char_rnn", save_every=100)
-    try:
-        train(parser.parse_args())
-    except (training.Failed, MemoryError, OSError, RuntimeError, UnicodeDecodeError) as error:
-        sys.exit(f"{sys.argv[0]}: {error}")
+    training.run_main(parser, train)
 
 
 if __name__ == "__main__":

@@ -72,10 +72,7 @@ def main():
     parser.add_argument("network", choices=["mlp", "cnn"])
     parser.add_argument("--data", help="a .npz file with `images`, 64 numbers each, and `labels`; scikit-learn's digits otherwise")
     training.add_options(parser, steps=880, folder="digits", save_every=22)  # 40 times through the digits
-    try:
-        train(parser.parse_args())
-    except (training.Failed, MemoryError, OSError, RuntimeError) as error:
-        sys.exit(f"{sys.argv[0]}: {error}")
+    training.run_main(parser, train)
 
 
 if __name__ == "__main__":

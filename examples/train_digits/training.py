@@ -256,3 +256,11 @@ def add_options(parser, steps, folder, save_every):
     parser.add_argument("--save-every", type=positive, default=save_every, help="steps from one checkpoint to the next")
     parser.add_argument("--threads", type=positive, default=1)
     parser.add_argument("--relay", default=os.path.join(HERE, "..", "..", "relay"), help="the command")
+
+
+def run_main(parser, train):
+    """Runs train(options); what can go wrong for a user is a line on standard error."""
+    try:
+        train(parser.parse_args())
+    except (Failed, MemoryError, OSError, RuntimeError, UnicodeDecodeError) as error:
+        sys.exit(f"{sys.argv[0]}: {error}")

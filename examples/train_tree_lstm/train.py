@@ -79,10 +79,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.set_defaults(network="tree_lstm")
     training.add_options(parser, steps=600, folder="tree_lstm", save_every=100)
-    try:
-        train(parser.parse_args())
-    except (training.Failed, MemoryError, OSError, RuntimeError) as error:
-        sys.exit(f"{sys.argv[0]}: {error}")
+    training.run_main(parser, train)
 
 
 if __name__ == "__main__":
