@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/failure.h"
 #include "base/file.h"
+#include "driver/open_options.h"
 #include "vta/c_driver.h"
 #include "vta/simulator_driver.h"
 
@@ -150,13 +151,7 @@ std::string Artifact::open(const std::string& path, unsigned threads, const std:
                ": compile the model again");
   }
   char error[512] = "";
-  relay_open_options options = {};
-  options.struct_size = sizeof options;
-  options.threads = threads;
-  if (denormals)
-    options.denormals = *denormals == Denormals::kKeep ? RELAY_DENORMALS_KEEP : RELAY_DENORMALS_FLUSH;
-  options.error = error;
-  options.error_size = sizeof error;
+  relay_open_options options = open_options(threads, denormals, error);
   if (std::string wrong = simulate_vta(); !wrong.empty()) return cat(path, " needs a VTA: ", wrong);
   if (vta_) options.vta = &vta_->functions.table();
   opened_ = api_->model_open(&options, &model_);

@@ -118,8 +118,10 @@ Expr made_static(relay::Builder& b, const Call& call) {
   for (size_t i = 0; i < call.args.size(); ++i) {
     const Parameter& p = row->parameters[i];
     const auto* c = call.args[i]->as<Constant>();
-    if (p.as == As::kArgument) args.push_back(call.args[i]);
-    if (p.as == As::kArgument) continue;
+    if (p.as == As::kArgument) {
+      args.push_back(call.args[i]);
+      continue;
+    }
     if (!c || means_another(call, *row, p, *c->value)) return nullptr;
     if (p.as != As::kNothing) attrs.push_back(attribute_of(b.context(), p, *c->value));
   }

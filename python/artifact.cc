@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "base/cat.h"
+#include "driver/open_options.h"
 
 namespace relay::python {
 namespace {
@@ -37,13 +38,7 @@ std::string Artifact::open(const std::string& path, unsigned threads, std::optio
                ": compile the model again");
   }
   char error[512] = "";
-  relay_open_options options = {};
-  options.struct_size = sizeof options;
-  options.threads = threads;
-  if (denormals)
-    options.denormals = *denormals == Denormals::kKeep ? RELAY_DENORMALS_KEEP : RELAY_DENORMALS_FLUSH;
-  options.error = error;
-  options.error_size = sizeof error;
+  const relay_open_options options = driver::open_options(threads, denormals, error);
   if (api_->model_open(&options, &model_) != RELAY_OK) return cat(path, ": ", error);
   if (std::string wrong = signature_of(description(), signature_); !wrong.empty())
     return cat(path, ": ", wrong);
