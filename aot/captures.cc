@@ -1,6 +1,10 @@
 #include "aot/captures.h"
 
+#include <map>
 #include <utility>
+
+#include "aot/extents.h"
+#include "ir/traverse.h"
 
 namespace relay::aot {
 
@@ -49,6 +53,36 @@ NodeMap<std::vector<Expr>> find_captures(Expr body, const Scopes& scopes) {
     }
     out[fn] = std::move(found);
   }
+  return out;
+}
+
+std::vector<const kernel::ExprNode*> find_captured_extents(
+    const Fn& fn, const std::unordered_map<Expr, View>& views, const std::function<bool(Expr)>& has_value,
+    const std::function<bool(kernel::Expr)>& is_known) {
+  std::map<uint32_t, const kernel::ExprNode*> found;
+  const auto add = [&](kernel::Expr v) {
+    if (is_known(v)) found[v->id] = v.get();
+  };
+  const auto mention = [&](Dim d) {
+    if (d.is_symbolic()) (void)is_printable(d.symbolic(), [&](kernel::Expr v) { return add(v), true; });
+  };
+  const auto enter = [&](Expr e) {
+    if (has_value(e)) return false;
+    if (const auto* inner = e->as<Fn>()) {
+      std::vector<kernel::Expr> dims;
+      for (const Var* p : inner->params) add_extents(p->type, dims);
+      for (kernel::Expr dim : dims) {
+        for (kernel::Expr v : kernel::variables(dim)) add(v);
+      }
+    } else if (const auto view = views.find(e); view != views.end()) {
+      for (Dim d : view->second.dims) mention(d);
+      for (const op::DimCheck& check : view->second.checks) mention(check.a), mention(check.b);
+    }
+    return true;
+  };
+  walk(&fn, enter, [](Expr) {});
+  std::vector<const kernel::ExprNode*> out;
+  for (const auto& [id, variable] : found) out.push_back(variable);
   return out;
 }
 

@@ -64,6 +64,15 @@ std::string print_extent(kernel::Expr e, const std::function<std::string(kernel:
   return is_large ? cat("[&] { ", lines, "return ", text, "; }()") : text;
 }
 
+std::string print_extent(Dim d, const Extents& names) {
+  if (d.is_const()) return cat(d.value());
+  return print_extent(d.symbolic(), [&](kernel::Expr v) {
+    const auto it = names.find(v.get());
+    CHECK(it != names.end(), cat("extent `", show(v), "` is not known"));
+    return it->second;
+  });
+}
+
 void add_extents(Type root, std::vector<kernel::Expr>& out) {
   std::vector<Type> pending{root};
   while (!pending.empty()) {

@@ -27,6 +27,8 @@ bool is_printable(kernel::Expr e, const std::function<bool(kernel::Expr)>& known
 // variable. Of an extent that is larger than those of types (Dim::is_too_complex), each operation
 // is computed once and has a name, so that the text is linear in the extent.
 std::string print_extent(kernel::Expr e, const std::function<std::string(kernel::Expr)>& name);
+// Likewise; all its shape variables have names.
+std::string print_extent(Dim d, const Extents& names);
 
 // Adds the symbolic extents of tensors of the type, in order; of a tuple, those of its fields.
 void add_extents(Type t, std::vector<kernel::Expr>& out);

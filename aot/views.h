@@ -1,0 +1,20 @@
+// The first operand's elements under another shape, as C++ (View of program.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "aot/arenas.h"
+#include "aot/extents.h"
+#include "aot/function_text.h"
+#include "aot/kernel_calls.h"
+#include "aot/program.h"
+
+namespace relay::aot {
+
+// Prints the view that a call of `def` with these operands gives, and returns its name. Extents that
+// it opens are added to `extents`. Shapes that the operator does not allow end the run.
+std::string print_view(FunctionText& text, Arenas& arenas, const KernelCalls& calls, Extents& extents,
+                       const op::OpDef& def, const View& view, const std::vector<std::string>& operands);
+
+}  // namespace relay::aot
