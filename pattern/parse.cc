@@ -2,7 +2,6 @@
 #include <map>
 
 #include "base/cat.h"
-#include "ir/text/lexer.h"
 #include "ir/text/literal.h"
 #include "ir/text/names.h"
 #include "ir/text/printer.h"
@@ -11,6 +10,7 @@
 #include "op/readings.h"
 #include "op/registry.h"
 #include "pattern/text.h"
+#include "pattern/tokens.h"
 
 namespace relay::pattern {
 namespace {
@@ -22,13 +22,12 @@ constexpr size_t kDeepest = 200;
 
 using Maybe = std::optional<Pattern>;  // nothing: reported
 
-class Reader {
+class Reader : PatternTokens {
  public:
   Reader(uint32_t file, Diagnostics& diagnostics, const ParseOptions& options)
-      : diagnostics_(diagnostics),
+      : PatternTokens(file, options.into.context().sources().text(file), diagnostics),
         options_(options),
-        operators_(op::operators()),
-        lexer_(file, options.into.context().sources().text(file), diagnostics) {}
+        operators_(op::operators()) {}
 
   Maybe whole() {
     while (peek().kind == TokenKind::kGraph && lexer_.peek_second().is("=")) {
@@ -51,42 +50,6 @@ class Reader {
   }
 
  private:
-  // ---- Tokens and messages ----
-
-  const Token& peek() { return lexer_.peek(); }
-  Token next() { return lexer_.next(); }
-  bool take(std::string_view punctuation) {
-    if (!peek().is(punctuation)) return false;
-    next();
-    return true;
-  }
-  bool take_word(std::string_view word) {
-    if (!peek().is_word(word)) return false;
-    next();
-    return true;
-  }
-  bool need(std::string_view punctuation, std::string_view why) {
-    if (take(punctuation)) return true;
-    expected(cat("`", punctuation, "` ", why));
-    return false;
-  }
-  std::nullopt_t expected(std::string_view what) {
-    const Token& found = peek();
-    if (found.kind != TokenKind::kBad) {
-      diagnostics_.error(found.span, "expected-pattern", cat("expected ", what, ", found ", found.show()));
-    }
-    return std::nullopt;
-  }
-
-  // A part in the language itself.
-  template <class Read>
-  auto language(Read&& read) {
-    TextPlace place{lexer_.file(), lexer_.position()};
-    auto result = read(place);
-    lexer_.seek(place.offset);
-    return result;
-  }
-
   // For what refers to types, dims and expressions of the context.
   Pattern in_context(const Pattern& p) {
     auto copy = std::make_shared<Node>(*p);
@@ -502,10 +465,8 @@ class Reader {
     return Pattern(std::move(node));
   }
 
-  Diagnostics& diagnostics_;
   const ParseOptions& options_;
   const Operators operators_;
-  text::Lexer lexer_;
   std::map<std::string, Pattern, std::less<>> parts_;
   std::map<std::string, Span, std::less<>> places_;  // of their numbers
   size_t depth_ = 0;
