@@ -2,12 +2,12 @@
 // here, and is watched.
 //
 //   c++ -std=c++17 -DRELAY_CUDA_EMULATION -fsanitize=thread -c kernels.cc       (linked without that flag)
-//   c++ -std=c++17 -DRELAY_CUDA_EMULATION -c model.cc cuda_machine.cc
+//   c++ -std=c++17 -DRELAY_CUDA_EMULATION -c model.cc machine.cc
 //
-// The compiler's flag puts a call in front of each access to memory; cuda_machine.cc has what is
-// called. Blocks run one after the other. The threads of a block are fibers: each runs until it has
-// to wait, for the others of the block at a barrier, for those of its warp at a shuffle. The first
-// thing that is wrong ends the launch with a text:
+// The compiler's flag puts a call in front of each access to memory; support/cuda_watch.cc has what
+// is called. Blocks run one after the other. The threads of a block are fibers: each runs until it
+// has to wait, for the others of the block at a barrier, for those of its warp at a shuffle. The
+// first thing that is wrong ends the launch with a text:
 //  * an access that is in none of the launch's arguments, in no shared array and not on the
 //    thread's stack, or a write to what is only read;
 //  * a race: two threads access an element, one of them writes, and no barrier stands between;

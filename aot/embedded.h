@@ -20,7 +20,7 @@ extern const std::string_view kCpuValuesSource;       // aot/support/cpu_values.
 extern const std::string_view kCudaArtifactSource;    // aot/support/cuda_artifact.cc
 extern const std::string_view kCudaEmulationHeader;   // aot/cuda_emulation.h
 extern const std::string_view kCudaLaunchSource;      // aot/support/cuda_launch.cc
-extern const std::string_view kCudaMachineSource;     // aot/support/cuda_machine.cc
+extern const std::string_view kCudaMachineSource;     // aot/support/cuda_machine.cc, cuda_watch.cc, cuda_runtime.cc
 extern const std::string_view kCudaModelSource;       // aot/support/cuda_model.cc
 extern const std::string_view kCudaPlanRunSource;     // aot/support/cuda_plan_run.cc
 extern const std::string_view kCudaValueRunSource;    // aot/support/cuda_value_run.cc

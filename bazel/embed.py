@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""Prints C++ constants that hold the texts of files. Usage: embed.py NAMESPACE NAME=FILE...
+"""Prints C++ constants that hold the texts of files. Usage: embed.py NAMESPACE NAME=FILE,FILE...
 
-Raw string literals, cut into pieces because a literal may not be long without limit.
+Texts of files with commas between them follow each other. Raw string literals, cut into pieces because a literal
+may not be long without limit.
 """
 
 import sys
@@ -16,8 +17,7 @@ def main():
     print("namespace %s {" % namespace)
     for item in items:
         name, path = item.split("=", 1)
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        text = "".join(open(part, encoding="utf-8").read() for part in path.split(","))
         pieces = [text[i:i + PIECE] for i in range(0, len(text), PIECE)] or [""]
         print("inline constexpr std::string_view %s =" % name)
         print("\n".join('R"~~relay~~(%s)~~relay~~"' % piece for piece in pieces) + ";")
