@@ -8,11 +8,10 @@ import unittest
 
 import sources
 
-LONGEST = 1200
+LONGEST = 500  # lines of a file: what is longer does several things
 MOST_HEADER_LINES = 300
-# Of the folders that turn a typed module into running code: what is longer does several things.
+# The folders that turn a typed module into running code.
 BACK_HALF = ("analysis", "driver", "graph_runtime", "jit", "kernel", "passes", "target", "toolchain", "tools")
-LONGEST_IN_BACK_HALF = 500
 LONGEST_FUNCTION = 80  # lines between its braces
 # Folders whose subfolders share their namespace.
 SHARED_NAMESPACES = ("aot", "exporter", "frontend", "op", "passes", "tools", "vta")
@@ -118,10 +117,6 @@ class ArchTest(unittest.TestCase):
         found = [p for p in sources.files(".h", ".cc") if p.startswith(tuple(f + "/" for f in BACK_HALF))]
         self.assertGreater(len(found), 400)
         return found
-
-    def test_no_file_of_the_back_half_is_long(self):
-        sizes = [(p, sources.read(p).count("\n")) for p in self.back_half()]
-        self.assertEqual([f"{p}: {n} lines" for p, n in sizes if n > LONGEST_IN_BACK_HALF], [])
 
     def test_no_function_of_the_back_half_is_long(self):
         found = [(p, line, n) for p in self.back_half() for line, n in functions(sources.read(p))]
