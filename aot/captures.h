@@ -18,9 +18,9 @@ namespace relay::aot {
 // Of all function literals in the body, whose scopes these are.
 NodeMap<std::vector<Expr>> find_captures(Expr body, const Scopes& scopes);
 
-// The shape variables that the function literal mentions in what is printed of it, of those that are
-// known around it, in the order in which they were made. What has a value there is captured, so its
-// own shape variables are not asked for: they may be those of a branch that has ended.
+// The shape variables that the function literal mentions in what is printed of it, of those that
+// are known around it, in the order in which they were made. What has a value there is captured, so
+// its own shape variables are not asked for: they may be those of a branch that has ended.
 std::vector<const kernel::ExprNode*> find_captured_extents(const Fn& fn,
                                                            const std::unordered_map<Expr, View>& views,
                                                            const std::function<bool(Expr)>& has_value,

@@ -5,22 +5,23 @@
 
 namespace relay::aot {
 
-extern const std::string_view kPythonModule;          // aot/package/model.py
-extern const std::string_view kRelayHeader;           // runtime/relay.h
-extern const std::string_view kRelayVtaHeader;        // runtime/relay_vta.h
-extern const std::string_view kDlpackHeader;          // runtime/dlpack.h
-extern const std::string_view kDenormalsHeader;       // runtime/denormals.h
-extern const std::string_view kAlternationSource;     // aot/support/alternation.cc
-extern const std::string_view kArenasSource;          // aot/support/arenas.cc
-extern const std::string_view kArtifactSource;        // aot/support/artifact.cc
-extern const std::string_view kBaseSource;            // aot/support/base.cc
-extern const std::string_view kBatchesSource;         // aot/support/batches.cc
-extern const std::string_view kCpuValueRunSource;     // aot/support/cpu_value_run.cc
-extern const std::string_view kCpuValuesSource;       // aot/support/cpu_values.cc
-extern const std::string_view kCudaArtifactSource;    // aot/support/cuda_artifact.cc
-extern const std::string_view kCudaEmulationHeader;   // aot/cuda_emulation.h
-extern const std::string_view kCudaLaunchSource;      // aot/support/cuda_launch.cc
-extern const std::string_view kCudaMachineSource;     // aot/support/cuda_machine.cc, cuda_watch.cc, cuda_runtime.cc
+extern const std::string_view kPythonModule;         // aot/package/model.py
+extern const std::string_view kRelayHeader;          // runtime/relay.h
+extern const std::string_view kRelayVtaHeader;       // runtime/relay_vta.h
+extern const std::string_view kDlpackHeader;         // runtime/dlpack.h
+extern const std::string_view kDenormalsHeader;      // runtime/denormals.h
+extern const std::string_view kAlternationSource;    // aot/support/alternation.cc
+extern const std::string_view kArenasSource;         // aot/support/arenas.cc
+extern const std::string_view kArtifactSource;       // aot/support/artifact.cc
+extern const std::string_view kBaseSource;           // aot/support/base.cc
+extern const std::string_view kBatchesSource;        // aot/support/batches.cc
+extern const std::string_view kCpuValueRunSource;    // aot/support/cpu_value_run.cc
+extern const std::string_view kCpuValuesSource;      // aot/support/cpu_values.cc
+extern const std::string_view kCudaArtifactSource;   // aot/support/cuda_artifact.cc
+extern const std::string_view kCudaEmulationHeader;  // aot/cuda_emulation.h
+extern const std::string_view kCudaLaunchSource;     // aot/support/cuda_launch.cc
+extern const std::string_view
+    kCudaMachineSource;  // aot/support/cuda_machine.cc, cuda_watch.cc, cuda_runtime.cc
 extern const std::string_view kCudaModelSource;       // aot/support/cuda_model.cc
 extern const std::string_view kCudaPlanRunSource;     // aot/support/cuda_plan_run.cc
 extern const std::string_view kCudaValueRunSource;    // aot/support/cuda_value_run.cc

@@ -1,5 +1,5 @@
-// A function literal, or a global function, as a function of C++: the same to its caller but for what
-// it has captured.
+// A function literal, or a global function, as a function of C++: the same to its caller but for
+// what it has captured.
 #pragma once
 
 #include <string>

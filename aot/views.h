@@ -12,8 +12,8 @@
 
 namespace relay::aot {
 
-// Prints the view that a call of `def` with these operands gives, and returns its name. Extents that
-// it opens are added to `extents`. Shapes that the operator does not allow end the run.
+// Prints the view that a call of `def` with these operands gives, and returns its name. Extents
+// that it opens are added to `extents`. Shapes that the operator does not allow end the run.
 std::string print_view(FunctionText& text, Arenas& arenas, const KernelCalls& calls, Extents& extents,
                        const op::OpDef& def, const View& view, const std::vector<std::string>& operands);
 

@@ -68,23 +68,9 @@ std::optional<Mismatch> Unifier::unify(Type root_expected, Type root_actual, boo
           break;
         }
         if (!a->type_params.empty()) {
-          // Both generic: they must agree for types that nobody else knows.
-          std::unordered_map<Symbol, Type> in_a, in_b;
-          for (size_t i = 0; i < a->type_params.size(); ++i) {
-            const TypeVar* common = context_.type_var(cat("#", next_skolem_++));
-            param_levels_[common->name] = UINT32_MAX;
-            in_a[a->type_params[i]->name] = common;
-            in_b[b->type_params[i]->name] = common;
-          }
-          const Type plain_a = substitute(context_.fn_type({}, a->args, a->result), in_a, {});
-          const Type plain_b = substitute(context_.fn_type({}, b->args, b->result), in_b, {});
-          // Whoever calls it knows the relations of the expected type, and no others.
-          std::set<Type> known;
-          for (Type relation : a->where) known.insert(resolve(substitute(relation, in_a, {})));
-          for (Type relation : b->where) {
-            if (!known.contains(resolve(substitute(relation, in_b, {})))) return different;
-          }
-          pending.emplace_back(plain_a, plain_b);
+          const auto plain = without_parameters(a, b);
+          if (!plain) return different;
+          pending.push_back(*plain);
           break;
         }
         // What the found function binds itself may be chosen.
@@ -100,6 +86,26 @@ std::optional<Mismatch> Unifier::unify(Type root_expected, Type root_actual, boo
     }
   }
   return std::nullopt;
+}
+
+// Both are generic: they must agree for types that nobody else knows.
+std::optional<std::pair<Type, Type>> Unifier::without_parameters(const FnType* expected,
+                                                                 const FnType* actual) {
+  std::unordered_map<Symbol, Type> in_expected, in_actual;
+  for (size_t i = 0; i < expected->type_params.size(); ++i) {
+    const TypeVar* common = context_.type_var(cat("#", next_skolem_++));
+    param_levels_[common->name] = UINT32_MAX;
+    in_expected[expected->type_params[i]->name] = common;
+    in_actual[actual->type_params[i]->name] = common;
+  }
+  // Whoever calls it knows the relations of the expected type, and no others.
+  std::set<Type> known;
+  for (Type relation : expected->where) known.insert(resolve(substitute(relation, in_expected, {})));
+  for (Type relation : actual->where) {
+    if (!known.contains(resolve(substitute(relation, in_actual, {})))) return std::nullopt;
+  }
+  return std::pair{substitute(context_.fn_type({}, expected->args, expected->result), in_expected, {}),
+                   substitute(context_.fn_type({}, actual->args, actual->result), in_actual, {})};
 }
 
 std::optional<Mismatch> Unifier::bind(Type hole, Type t) {

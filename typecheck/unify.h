@@ -142,6 +142,8 @@ class Unifier {
   Type with_dims(const TensorType* t, const std::function<Dim(Dim)>& f);
   Type substitute(Type t, const std::unordered_map<Symbol, Type>& types, const DimMap& dims);
   std::optional<Mismatch> bind(Type hole, Type t);
+  // What must be equal where these are; nothing if a relation of `actual` is none of `expected`'s.
+  std::optional<std::pair<Type, Type>> without_parameters(const FnType* expected, const FnType* actual);
   std::optional<Mismatch> unify(Type expected, Type actual, bool check);
   std::optional<Mismatch> tensors(const TensorType* expected, const TensorType* actual, bool check);
   std::optional<Mismatch> decide(const Later& later, Agree how);

@@ -1,6 +1,6 @@
 
-// What the machine (cuda_machine.cc, which comes before this file) watches: which memory a launch may
-// access, and in which order threads access an element.
+// What the machine (cuda_machine.cc, which comes before this file) watches: which memory a launch
+// may access, and in which order threads access an element.
 
 namespace relay_emulation {
 

@@ -95,6 +95,45 @@ int compile(std::string_view what, const native::CodeGenerator& generator,
   return 0;
 }
 
+// The kernels of the plan, each once.
+std::vector<Subject> subjects_of(const passes::Plan& plan) {
+  std::vector<Subject> subjects;
+  std::map<const kernel::Kernel*, size_t> known;
+  for (const passes::PlanStep& step : plan.steps) {
+    if (!step.kernel) continue;
+    if (known.emplace(step.kernel, subjects.size()).second) {
+      Subject s{.kernel = step.kernel, .buffers = {}, .pointers = {}};
+      for (const auto* list : {&s.kernel->inputs, &s.kernel->outputs, &s.kernel->temporaries}) {
+        for (const kernel::Buffer* b : *list) s.add(b, static_cast<uint32_t>(s.buffers.size()));
+      }
+      subjects.push_back(std::move(s));
+    }
+    ++subjects[known.at(step.kernel)].steps;
+  }
+  return subjects;
+}
+
+// Of the two results of kernel i, in shares of the first one's elements.
+double worst_difference(const native::CompiledKernels& cpp, const native::CompiledKernels& llvm, size_t i,
+                        const relay_parallel* parallel, Subject& s) {
+  double worst = 0;
+  std::vector<Tensor> wanted;
+  time_once(cpp, i, parallel, s);
+  const size_t first = s.kernel->inputs.size();
+  for (size_t o = 0; o < s.kernel->outputs.size(); ++o)
+    wanted.push_back(s.buffers[first + o].converted(kFloat64));
+  time_once(llvm, i, parallel, s);
+  for (size_t o = 0; o < wanted.size(); ++o) {
+    const Tensor got = s.buffers[first + o].converted(kFloat64);
+    for (int64_t k = 0; k < got.size(); ++k) {
+      const double a = got.get(k), b = wanted[o].get(k);
+      if (!(std::isnan(a) && std::isnan(b)))
+        worst = std::max(worst, std::fabs(a - b) / std::max(1.0, std::fabs(b)));
+    }
+  }
+  return worst;
+}
+
 int run(const Options& options) {
   Diagnostics diagnostics;
   const Module empty;
@@ -118,21 +157,9 @@ int run(const Options& options) {
   const Result<passes::Plan> plan = passes::plan_memory(*lowered, "main", diagnostics);
   if (!plan) return fail(diagnostics);
 
-  std::vector<Subject> subjects;
-  std::map<const kernel::Kernel*, size_t> known;
+  std::vector<Subject> subjects = subjects_of(*plan);
   std::vector<const kernel::Kernel*> kernels;
-  for (const passes::PlanStep& step : plan->steps) {
-    if (!step.kernel) continue;
-    if (known.emplace(step.kernel, subjects.size()).second) {
-      Subject s{.kernel = step.kernel, .buffers = {}, .pointers = {}};
-      for (const auto* list : {&s.kernel->inputs, &s.kernel->outputs, &s.kernel->temporaries}) {
-        for (const kernel::Buffer* b : *list) s.add(b, static_cast<uint32_t>(s.buffers.size()));
-      }
-      subjects.push_back(std::move(s));
-      kernels.push_back(step.kernel);
-    }
-    ++subjects[known.at(step.kernel)].steps;
-  }
+  for (const Subject& s : subjects) kernels.push_back(s.kernel);
   fmt::print("{}: {} steps, {} kernels\n", options.model, plan->steps.size(), kernels.size());
   fmt::print("{:<28} {:8} {:8.2f} s of this process\n", "check, passes, plan", "",
              seconds_of(CLOCK_PROCESS_CPUTIME_ID) - begin);
@@ -152,21 +179,7 @@ int run(const Options& options) {
   for (size_t i = 0; i < subjects.size(); ++i) {
     Subject& s = subjects[i];
     // Results first: a fast kernel that computes something else is no kernel.
-    double worst = 0;
-    std::vector<Tensor> wanted;
-    time_once(cpp, i, one.parallel(), s);
-    const size_t first = s.kernel->inputs.size();
-    for (size_t o = 0; o < s.kernel->outputs.size(); ++o)
-      wanted.push_back(s.buffers[first + o].converted(kFloat64));
-    time_once(llvm, i, one.parallel(), s);
-    for (size_t o = 0; o < wanted.size(); ++o) {
-      const Tensor got = s.buffers[first + o].converted(kFloat64);
-      for (int64_t k = 0; k < got.size(); ++k) {
-        const double a = got.get(k), b = wanted[o].get(k);
-        if (!(std::isnan(a) && std::isnan(b)))
-          worst = std::max(worst, std::fabs(a - b) / std::max(1.0, std::fabs(b)));
-      }
-    }
+    const double worst = worst_difference(cpp, llvm, i, one.parallel(), s);
     for (int r = 0; r < options.rounds; ++r) {
       s.cpp.push_back(time_once(cpp, i, one.parallel(), s));
       s.llvm.push_back(time_once(llvm, i, one.parallel(), s));

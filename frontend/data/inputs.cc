@@ -196,6 +196,43 @@ bool alike(std::string_view a, std::string_view b) {
   return !x.empty() && !y.empty() && (x.find(y) != std::string::npos || y.find(x) != std::string::npos);
 }
 
+std::string_view word(Role role) { return role == Role::kInput ? "input" : "output"; }
+
+std::pair<Slug, std::string> what_is_wrong(const std::string& path, const Found& f, size_t wanted,
+                                           Role role) {
+  const std::string_view what = word(role);
+  const std::string inputs = cat(wanted, " ", what, wanted == 1 ? "" : "s");
+  if (f.number) {
+    return {Slug("tensor-unknown"), cat("`", path, "` holds tensor number ", *f.number,
+                                        ", and there are only ", inputs, ", numbered from 0")};
+  }
+  if (f.tensor.name.empty())
+    return {Slug("tensor-unnamed"),
+            cat("`", path, "` holds one tensor without a name, and there are ", inputs)};
+  return {Slug("tensor-unknown"), cat("`", path, "` holds `", f.tensor.name, "`, which is no ", what)};
+}
+
+// Of a tensor that stands for no name. `guesses` gets the name that it is most likely meant for.
+void report_unknown(const std::string& path, const Found& f, std::span<const std::string> names,
+                    const NamePlaces& places, Role role, const NamedTensors& out,
+                    std::set<std::string_view>& guesses, Diagnostics& diagnostics) {
+  auto [slug, message] = what_is_wrong(path, f, names.size(), role);
+  Diagnostic& d = diagnostics.error(Span::none(), slug, std::move(message));
+  std::vector<std::string_view> meant;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!out[i].value.defined() && alike(names[i], f.tensor.name)) meant.push_back(names[i]);
+  }
+  for (std::string_view name : meant) d.note(cat("is it meant for `", name, "`?"));
+  if (const auto several = places.with_underscores(f.tensor.name); several.size() > 1)
+    d.note(cat("name the files ",
+               join(several, ", ", [&](size_t i) { return cat("`", file_name_of(names[i]), ".npy`"); })));
+  // One tensor stands for one name: of several guesses all but one are missing, and
+  // nobody knows which.
+  if (meant.size() == 1) guesses.insert(meant.front());
+  if (meant.empty())
+    d.note(cat("the ", word(role), "s: ", first_names(names, [](const std::string& n) { return n; })));
+}
+
 }  // namespace
 
 std::string file_name_of(std::string_view tensor_name) {
@@ -256,7 +293,7 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
   for (size_t i = 0; i < names.size(); ++i) {
     if (!known.contains(i)) open.push_back(i);
   }
-  const std::string_view what = role == Role::kInput ? "input" : "output";
+  const std::string_view what = word(role);
   bool complete = true;
   std::vector<const Found*> unknown;
   std::map<size_t, const Found*> taken;
@@ -297,38 +334,11 @@ Result<NamedTensors> read_named(const std::string& path, std::span<const std::st
     }
     out[i] = {names[i], *value};
   }
-  std::set<std::string_view> guesses;  // names whose tensor is most likely there, under another name
-  const std::string inputs = cat(names.size(), " ", what, names.size() == 1 ? "" : "s");
-  const auto problem = [&](const Found& f) -> std::pair<Slug, std::string> {
-    if (f.number) {
-      return {Slug("tensor-unknown"), cat("`", path, "` holds tensor number ", *f.number,
-                                          ", and there are only ", inputs, ", numbered from 0")};
-    }
-    if (f.tensor.name.empty())
-      return {Slug("tensor-unnamed"),
-              cat("`", path, "` holds one tensor without a name, and there are ", inputs)};
-    return {Slug("tensor-unknown"), cat("`", path, "` holds `", f.tensor.name, "`, which is no ", what)};
-  };
-  for (const Found* f : unknown) {
-    auto [slug, message] = problem(*f);
-    Diagnostic& d = diagnostics.error(Span::none(), slug, std::move(message));
-    std::vector<std::string_view> meant;
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (!out[i].value.defined() && alike(names[i], f->tensor.name)) meant.push_back(names[i]);
-    }
-    for (std::string_view name : meant) d.note(cat("is it meant for `", name, "`?"));
-    if (const auto several = places.with_underscores(f->tensor.name); several.size() > 1)
-      d.note(cat("name the files ",
-                 join(several, ", ", [&](size_t i) { return cat("`", file_name_of(names[i]), ".npy`"); })));
-    // One tensor stands for one name: of several guesses all but one are missing, and
-    // nobody knows which.
-    if (meant.size() == 1) guesses.insert(meant.front());
-    if (meant.empty())
-      d.note(cat("the ", what, "s: ", first_names(names, [](const std::string& n) { return n; })));
-    complete = false;
-  }
+  std::set<std::string_view> guesses;
+  if (!unknown.empty()) complete = false;
+  for (const Found* f : unknown) report_unknown(path, *f, names, places, role, out, guesses, diagnostics);
+  const bool unnamed = found->size() == 1 && found->front().tensor.name.empty();
   for (size_t i = 0; i < names.size(); ++i) {
-    const bool unnamed = found->size() == 1 && found->front().tensor.name.empty();
     if (out[i].value.defined() || guesses.contains(names[i]) || (unnamed && !complete)) continue;
     Diagnostic& d = diagnostics.error(Span::none(), "tensor-missing",
                                       cat("`", path, "` has no tensor for the ", what, " `", names[i], "`"));

@@ -105,26 +105,7 @@ std::optional<AttrValue> Parser::attr_primary(size_t depth) {
     next();
     return context.attr_value(Dim::unknown());
   }
-  if (t.is("[") || t.is("(")) {
-    next();
-    std::vector<AttrValue> items;
-    bool comma = t.is("[");  // a value in parentheses is itself; with a comma it is a list
-    const std::string_view closer = t.is("[") ? "]" : ")";
-    for (;;) {
-      if (take(closer)) break;
-      const std::optional<AttrValue> item = attr_value(depth + 1);
-      if (!item) return std::nullopt;
-      items.push_back(*item);
-      failed_ = false;
-      if (!comma_or(closer, items.size())) {
-        if (failed_) return std::nullopt;
-        break;
-      }
-      comma = true;
-    }
-    if (!comma && items.size() == 1) return items[0];
-    return context.attr_list(items);
-  }
+  if (t.is("[") || t.is("(")) return attr_in_brackets(depth);
   bool negative = false;
   const uint32_t begin = t.span.begin;
   while (peek().is("-")) {
@@ -145,20 +126,7 @@ std::optional<AttrValue> Parser::attr_primary(size_t depth) {
   const std::optional<DType> suffix = n ? dtype_of_suffix(n->suffix) : std::nullopt;
   if (n && (v.kind == TokenKind::kNumber || suffix)) {
     next();
-    const Span span = here_from(begin);
-    if (!n->suffix.empty() && !suffix) {
-      error(span, "unknown-suffix", cat("`", n->suffix, "` is not the suffix of a number"))
-          .note("attributes need none: `2`, `2.5`");
-      return std::nullopt;
-    }
-    if (n->floating || (suffix && suffix->is_float())) {
-      if (const std::optional<double> real = to_double(*n)) return context.attr_value(*real);
-    } else if (const std::optional<int64_t> integer = to_int64(*n)) {
-      return context.attr_value(*integer);
-    }
-    error(span, "literal-out-of-range",
-          cat("`", lexer_.text().substr(begin, span.end - begin), "` does not fit 64 bits"));
-    return std::nullopt;
+    return attr_number(*n, begin);
   }
   if (v.kind == TokenKind::kNumber) {
     error(v.span, "malformed-number", cat("`", v.text, "` is not a number"));
@@ -181,6 +149,47 @@ std::optional<AttrValue> Parser::attr_primary(size_t depth) {
     return std::nullopt;
   }
   expected("the value of an attribute", "expected-attribute-value");
+  return std::nullopt;
+}
+
+// A value in parentheses is itself; with a comma it is a list.
+std::optional<AttrValue> Parser::attr_in_brackets(size_t depth) {
+  const Token bracket = next();
+  std::vector<AttrValue> items;
+  bool is_list = bracket.is("[");
+  const std::string_view closer = is_list ? "]" : ")";
+  while (!take(closer)) {
+    const std::optional<AttrValue> item = attr_value(depth + 1);
+    if (!item) return std::nullopt;
+    items.push_back(*item);
+    failed_ = false;
+    if (!comma_or(closer, items.size())) {
+      if (failed_) return std::nullopt;
+      break;
+    }
+    is_list = true;
+  }
+  if (!is_list && items.size() == 1) return items[0];
+  return module_.context().attr_list(items);
+}
+
+// The number whose text, with signs, begins there and has been read.
+std::optional<AttrValue> Parser::attr_number(const Number& n, uint32_t begin) {
+  const std::optional<DType> suffix = dtype_of_suffix(n.suffix);
+  const Span span = here_from(begin);
+  if (!n.suffix.empty() && !suffix) {
+    error(span, "unknown-suffix", cat("`", n.suffix, "` is not the suffix of a number"))
+        .note("attributes need none: `2`, `2.5`");
+    return std::nullopt;
+  }
+  Context& context = module_.context();
+  if (n.floating || (suffix && suffix->is_float())) {
+    if (const std::optional<double> real = to_double(n)) return context.attr_value(*real);
+  } else if (const std::optional<int64_t> integer = to_int64(n)) {
+    return context.attr_value(*integer);
+  }
+  error(span, "literal-out-of-range",
+        cat("`", lexer_.text().substr(begin, span.end - begin), "` does not fit 64 bits"));
   return std::nullopt;
 }
 

@@ -81,77 +81,24 @@ Parser::State Parser::end_sequence() {
 }
 
 Parser::State Parser::closed() {
-  Frame& f = top();
-  switch (f.step) {
-    case Step::kParen: {
-      operands_.push_back(value_);
-      const bool comma = peek().is(",");
-      const size_t fields = operands_.size() - f.operands;
-      failed_ = false;
-      if (comma_or(")", fields)) {
-        if (!take(")")) return sequence();
-      } else if (failed_) {
-        return State::kFailed;
-      }
-      const Frame paren = f;
-      pop();
-      close();
-      if (fields > 1 || comma) {
-        SpanScope span(builder_, here_from(paren.begin));
-        value_ = builder_.tuple(std::span<const Expr>(operands_.data() + paren.operands, fields));
-      }
-      operands_.resize(paren.operands);
-      return value(value_, paren.begin);
-    }
+  switch (top().step) {
+    case Step::kParen: return close_paren();
     case Step::kArgs:
       operands_.push_back(value_);
       failed_ = false;
-      if (comma_or(")", operands_.size() - f.operands)) return next_argument();
+      if (comma_or(")", operands_.size() - top().operands)) return next_argument();
       return failed_ ? State::kFailed : finish_call();
     case Step::kBlock: {
-      const uint32_t begin = f.begin;
+      const uint32_t begin = top().begin;
       if (!need("}", "after the last expression of a block")) return State::kFailed;
       pop();
       close();
       return value(value_, begin);
     }
-    case Step::kFn: {
-      if (!need("}", "after the body of the function")) return State::kFailed;
-      const FnHeader h = std::move(headers_.back());
-      headers_.pop_back();
-      pop();
-      close();
-      leave_scope(h.scope);
-      types_.leave(h.types);
-      SpanScope span(builder_, here_from(h.begin));
-      return value(builder_.fn(h.params, value_, h.result, h.attrs, h.type_params, h.where), h.begin);
-    }
+    case Step::kFn: return close_function();
     case Step::kCondition:
-      if (!need(")", "after the condition")) return State::kFailed;
-      f.first = value_;
-      f.step = Step::kThen;
-      if (!need("{", "before the first branch of an `if`")) return State::kFailed;
-      return sequence();
     case Step::kThen:
-      if (!need("}", "after the first branch of an `if`")) return State::kFailed;
-      f.second = value_;
-      f.step = Step::kElse;
-      if (!take_word("else")) {
-        expected("`else`: every `if` has two branches", "missing-else",
-                 "the value of an `if` is that of a branch; `()` is a value with nothing in it");
-        pop();
-        close();
-        return State::kFailed;
-      }
-      if (peek().is_word("if")) {
-        f.bare = true;
-        return State::kOperand;
-      }
-      if (!need("{", "before the second branch of an `if`")) return State::kFailed;
-      return sequence();
-    case Step::kElse:
-      if (!need("}", "after the second branch of an `if`")) return State::kFailed;
-      return close_if();
+    case Step::kElse: return close_part_of_if();
     case Step::kArm: {
       MatchState& m = matches_.back();
       m.arms.push_back({m.pattern, value_});
@@ -161,33 +108,91 @@ Parser::State Parser::closed() {
       if (failed_) return State::kFailed;
       return finish_match();
     }
-    case Step::kRef: {
-      operands_.push_back(value_);
-      const size_t count = operands_.size() - f.operands;
-      const size_t wanted = f.name == "ref_write" ? 2 : 1;
-      if (count < wanted) {
-        if (!need(",", "and the value to write")) return State::kFailed;
-        return sequence();
-      }
-      take(",");
-      if (!need(")", cat("after ", wanted == 2 ? "two arguments" : "one argument", " of `", f.name, "`"))) {
-        return State::kFailed;
-      }
-      const Frame ref = f;
-      pop();
-      close();
-      SpanScope span(builder_, here_from(ref.begin));
-      const Expr* args = operands_.data() + ref.operands;
-      const Expr made = ref.name == "ref"        ? Expr(builder_.ref_new(args[0]))
-                        : ref.name == "ref_read" ? Expr(builder_.ref_read(args[0]))
-                                                 : Expr(builder_.ref_write(args[0], args[1]));
-      operands_.resize(ref.operands);
-      return value(made, ref.begin);
-    }
+    case Step::kRef: return close_reference();
     default: break;
   }
   CHECK(false, "a sequence ended in a frame that has no brackets");
   return State::kFailed;
+}
+
+Parser::State Parser::close_paren() {
+  operands_.push_back(value_);
+  const bool comma = peek().is(",");
+  const Frame paren = top();
+  const size_t fields = operands_.size() - paren.operands;
+  failed_ = false;
+  if (comma_or(")", fields)) {
+    if (!take(")")) return sequence();
+  } else if (failed_) {
+    return State::kFailed;
+  }
+  pop();
+  close();
+  if (fields > 1 || comma) {
+    SpanScope span(builder_, here_from(paren.begin));
+    value_ = builder_.tuple(std::span<const Expr>(operands_.data() + paren.operands, fields));
+  }
+  operands_.resize(paren.operands);
+  return value(value_, paren.begin);
+}
+
+Parser::State Parser::close_function() {
+  if (!need("}", "after the body of the function")) return State::kFailed;
+  const FnHeader h = std::move(headers_.back());
+  headers_.pop_back();
+  pop();
+  close();
+  leave_scope(h.scope);
+  types_.leave(h.types);
+  SpanScope span(builder_, here_from(h.begin));
+  return value(builder_.fn(h.params, value_, h.result, h.attrs, h.type_params, h.where), h.begin);
+}
+
+Parser::State Parser::close_part_of_if() {
+  Frame& f = top();
+  if (f.step == Step::kCondition) {
+    if (!need(")", "after the condition")) return State::kFailed;
+    f.first = value_;
+    f.step = Step::kThen;
+    return need("{", "before the first branch of an `if`") ? sequence() : State::kFailed;
+  }
+  if (f.step == Step::kElse)
+    return need("}", "after the second branch of an `if`") ? close_if() : State::kFailed;
+  if (!need("}", "after the first branch of an `if`")) return State::kFailed;
+  f.second = value_;
+  f.step = Step::kElse;
+  if (!take_word("else")) {
+    expected("`else`: every `if` has two branches", "missing-else",
+             "the value of an `if` is that of a branch; `()` is a value with nothing in it");
+    pop();
+    close();
+    return State::kFailed;
+  }
+  if (peek().is_word("if")) {
+    f.bare = true;
+    return State::kOperand;
+  }
+  return need("{", "before the second branch of an `if`") ? sequence() : State::kFailed;
+}
+
+Parser::State Parser::close_reference() {
+  operands_.push_back(value_);
+  const Frame ref = top();
+  const size_t wanted = ref.name == "ref_write" ? 2 : 1;
+  if (operands_.size() - ref.operands < wanted)
+    return need(",", "and the value to write") ? sequence() : State::kFailed;
+  take(",");
+  if (!need(")", cat("after ", wanted == 2 ? "two arguments" : "one argument", " of `", ref.name, "`")))
+    return State::kFailed;
+  pop();
+  close();
+  SpanScope span(builder_, here_from(ref.begin));
+  const Expr* args = operands_.data() + ref.operands;
+  const Expr made = ref.name == "ref"        ? Expr(builder_.ref_new(args[0]))
+                    : ref.name == "ref_read" ? Expr(builder_.ref_read(args[0]))
+                                             : Expr(builder_.ref_write(args[0], args[1]));
+  operands_.resize(ref.operands);
+  return value(made, ref.begin);
 }
 
 // The second branch is value_; an `if` that is itself the second branch of another

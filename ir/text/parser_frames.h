@@ -1,4 +1,5 @@
-// What the parser keeps of expressions that it has begun to read (ir/text/parser_expr.cc).
+// What the parser keeps of expressions (ir/text/parser_expr.cc) and types (ir/text/parser_type.cc)
+// that it has begun to read.
 #pragma once
 
 #include <cstddef>
@@ -54,6 +55,20 @@ struct MatchState {
   std::vector<Arm> arms;
   size_t scope = 0;
   uint32_t begin = 0;
+};
+
+// A type whose parts are on the stack of finished types from `parts` on.
+struct OpenType {
+  enum Kind : uint8_t { kTuple, kFnArgs, kFnResult, kRef, kData } kind;
+  size_t parts;
+  std::vector<const TypeVar*> type_params = {};  // of a function type
+  std::vector<Type> where = {};                  // likewise
+  size_t types = 0;                              // undo mark
+  Symbol name = {};                              // of a data type
+};
+struct OpenTypes {
+  std::vector<OpenType> open;
+  std::vector<Type> parts;
 };
 
 }  // namespace relay::text

@@ -141,7 +141,11 @@ class Parser {
   State deliver();
   State end_sequence();
   State closed();  // value_ is what stood inside the bracket of the frame on top
+  State close_paren();
+  State close_function();
+  State close_part_of_if();
   State close_if();
+  State close_reference();
   State next_argument();  // after `(` or `,` of a call
   State finish_call();
   State next_arm();
@@ -151,6 +155,9 @@ class Parser {
   State sequence();
   Expr infix(const Frame& f, Expr right);
   bool recover(State& state);
+  bool skip_to_end_of_construct();
+  size_t construct_ended_by(const Token& t) const;
+  void resume_after_item(const std::optional<Frame>& binding, State& state);
   void drop_frame();
   Frame& top() { return frames_.back(); }
   void push(Step step, uint32_t begin);
@@ -165,11 +172,20 @@ class Parser {
   std::optional<Tensor> scalar(const Token& token, bool negative, uint32_t begin);
   std::optional<Tensor> tensor_literal();
   std::optional<DType> dtype();
-  bool element_of_list(std::vector<std::pair<Token, bool>>& elements);
+  struct Elements;  // of a tensor literal
+  bool element_of_list(Elements& elements);
+  bool element_lists(Elements& elements, Span word);
+  bool shape_of_list(Shape& shape);
+  std::optional<Tensor> tensor_of_elements(const Elements& elements, DType d, const Shape& shape);
 
   // ---- parser_type.cc ----
   Pattern pattern();
   Type type();
+  enum class Reading : uint8_t { kPart, kEnded, kFailed };  // a part of a type is next; it ended
+  Reading begin_type(OpenTypes& open_types, Type& done);
+  Reading begin_fn_type(OpenTypes& open_types);
+  Reading begin_named_type(OpenTypes& open_types, Type& done);
+  Reading end_types(OpenTypes& open_types, Type& done);
   bool read_annotation(Type& out);
   Type tensor_type();
   Type tensor_of(std::span<const Dim> dims);
@@ -181,6 +197,8 @@ class Parser {
   bool attributes(std::vector<Attr>& out, std::string_view closer);
   std::optional<AttrValue> attr_value(size_t depth);
   std::optional<AttrValue> attr_primary(size_t depth);
+  std::optional<AttrValue> attr_in_brackets(size_t depth);
+  std::optional<AttrValue> attr_number(const Number& n, uint32_t begin);
   std::optional<AttrValue> meta_attr(const Token& token);
   std::optional<Dim> dim();
   struct Arithmetic {  // limits of one expression

@@ -71,13 +71,19 @@ Parser::State Parser::number_operand() {
   return value(constant(std::move(*v), {}, here_from(begin)), begin);
 }
 
-bool Parser::element_of_list(std::vector<std::pair<Token, bool>>& elements) {
+struct Parser::Elements {
+  std::vector<std::pair<Token, bool>> all;  // and whether it is negative
+  std::vector<int64_t> dims;                // of each level of brackets; -1 until its first list is closed
+  bool ragged = false;
+};
+
+bool Parser::element_of_list(Elements& elements) {
   bool negative = false;
   while (take("-")) negative = !negative;
   if (peek().kind != TokenKind::kNumber && peek().kind != TokenKind::kName) {
     return expected("an element of the tensor", "expected-element");
   }
-  elements.emplace_back(next(), negative);
+  elements.all.emplace_back(next(), negative);
   return true;
 }
 
@@ -85,11 +91,36 @@ bool Parser::element_of_list(std::vector<std::pair<Token, bool>>& elements) {
 std::optional<Tensor> Parser::tensor_literal() {
   const Span word = next().span;
   if (!need("(", "after `tensor`")) return std::nullopt;
-  std::vector<std::pair<Token, bool>> elements;
-  std::vector<int64_t> dims;    // of each level of brackets; -1 until its first list is closed
+  Elements elements;
+  if (!element_lists(elements, word)) return std::nullopt;
+  if (!need(",", "between the elements and the dtype")) return std::nullopt;
+  const std::optional<DType> d = dtype();
+  if (!d) return std::nullopt;
+  Shape shape = elements.dims;
+  const bool flat = take(",") && !peek().is(")");
+  if (flat && !shape_of_list(shape)) return std::nullopt;
+  if (!need(")", "after `tensor(...`")) return std::nullopt;
+  const Span span = here_from(word.begin);
+  if (elements.ragged) {
+    error(span, "ragged-tensor", "the lists of a tensor literal must all have the same lengths")
+        .note("the elements may be listed flat, with the shape after the dtype");
+    return std::nullopt;
+  }
+  const std::optional<int64_t> count = element_count(shape);
+  if (!count || static_cast<uint64_t>(*count) != elements.all.size()) {
+    error(span, "wrong-shape",
+          cat("a tensor of shape ", show(shape), " does not have ", elements.all.size(), " elements"))
+        .note(flat ? "the elements are listed row by row before the dtype" : "");
+    return std::nullopt;
+  }
+  return tensor_of_elements(elements, *d, shape);
+}
+
+// The elements, in brackets or one alone. `word` is where the literal begins.
+bool Parser::element_lists(Elements& elements, Span word) {
+  std::vector<int64_t>& dims = elements.dims;
   std::vector<int64_t> counts;  // of the lists that are open
   size_t leaf = SIZE_MAX;       // how many brackets stand around an element
-  bool ragged = false;
   bool after_element = false;
   do {
     if (!after_element && take("[")) {
@@ -97,27 +128,27 @@ std::optional<Tensor> Parser::tensor_literal() {
         error(word, "nesting-too-deep",
               cat("a tensor literal has at most ", kMostBrackets, " levels of brackets"))
             .note("the elements may be listed flat, with the shape after the dtype");
-        return std::nullopt;
+        return false;
       }
       counts.push_back(0);
       if (dims.size() < counts.size()) dims.push_back(-1);
-      if (leaf != SIZE_MAX && counts.size() > leaf) ragged = true;
+      if (leaf != SIZE_MAX && counts.size() > leaf) elements.ragged = true;
       continue;
     }
     if (!counts.empty() && take("]")) {
       const size_t level = counts.size() - 1;
       if (counts.back() == 0) {
         if (leaf == SIZE_MAX) leaf = counts.size();
-        ragged = ragged || leaf != counts.size();
+        elements.ragged |= leaf != counts.size();
       }
       if (dims[level] == -1) dims[level] = counts.back();
-      ragged = ragged || dims[level] != counts.back();
+      elements.ragged |= dims[level] != counts.back();
       counts.pop_back();
     } else {
-      if (after_element) return expected("`,` or `]`"), std::nullopt;
-      if (!element_of_list(elements)) return std::nullopt;
+      if (after_element) return expected("`,` or `]`");
+      if (!element_of_list(elements)) return false;
       if (leaf == SIZE_MAX) leaf = counts.size();
-      ragged = ragged || leaf != counts.size();
+      elements.ragged |= leaf != counts.size();
     }
     after_element = true;
     if (!counts.empty()) {
@@ -125,55 +156,40 @@ std::optional<Tensor> Parser::tensor_literal() {
       if (take(",")) after_element = false;
     }
   } while (!counts.empty());
-  if (!need(",", "between the elements and the dtype")) return std::nullopt;
-  const std::optional<DType> d = dtype();
-  if (!d) return std::nullopt;
-  Shape shape = dims;
-  bool flat = false;
-  if (take(",") && !peek().is(")")) {
-    if (!need("(", "before the shape")) return std::nullopt;
-    flat = true;
-    shape.clear();
-    const bool ok = list(")", [&] {
-      const std::optional<Number> n = split_number(peek().text, false);
-      const std::optional<int64_t> extent =
-          n && peek().kind == TokenKind::kNumber ? to_int64(*n) : std::nullopt;
-      if (!extent) return expected("an extent");
-      next();
-      shape.push_back(*extent);
-      return true;
-    });
-    if (!ok) return std::nullopt;
-  }
-  if (!need(")", "after `tensor(...`")) return std::nullopt;
-  const Span span = here_from(word.begin);
-  if (ragged) {
-    error(span, "ragged-tensor", "the lists of a tensor literal must all have the same lengths")
-        .note("the elements may be listed flat, with the shape after the dtype");
-    return std::nullopt;
-  }
-  const std::optional<int64_t> count = element_count(shape);
-  if (!count || static_cast<uint64_t>(*count) != elements.size()) {
-    error(span, "wrong-shape",
-          cat("a tensor of shape ", show(shape), " does not have ", elements.size(), " elements"))
-        .note(flat ? "the elements are listed row by row before the dtype" : "");
-    return std::nullopt;
-  }
-  Tensor t(*d, shape);
-  for (size_t i = 0; i < elements.size(); ++i) {
-    const auto& [token, negative] = elements[i];
+  return true;
+}
+
+// The shape of a flat list, from its `(` on.
+bool Parser::shape_of_list(Shape& shape) {
+  if (!need("(", "before the shape")) return false;
+  shape.clear();
+  return list(")", [&] {
+    const std::optional<Number> n = split_number(peek().text, false);
+    const std::optional<int64_t> extent =
+        n && peek().kind == TokenKind::kNumber ? to_int64(*n) : std::nullopt;
+    if (!extent) return expected("an extent");
+    next();
+    shape.push_back(*extent);
+    return true;
+  });
+}
+
+std::optional<Tensor> Parser::tensor_of_elements(const Elements& elements, DType d, const Shape& shape) {
+  Tensor t(d, shape);
+  for (size_t i = 0; i < elements.all.size(); ++i) {
+    const auto& [token, negative] = elements.all[i];
     const Span at = {token.span};
-    if (d->is_bool() && (token.is_word("True") || token.is_word("False")) && !negative) {
+    if (d.is_bool() && (token.is_word("True") || token.is_word("False")) && !negative) {
       t.set_int(static_cast<int64_t>(i), token.text == "True");
       continue;
     }
     const std::optional<Number> n = split_number(token.text, negative);
     if (!n || token.quoted) {
-      error(at, "malformed-number", cat("`", token.text, "` is no element of a tensor of `", d->name(), "`"));
+      error(at, "malformed-number", cat("`", token.text, "` is no element of a tensor of `", d.name(), "`"));
       return std::nullopt;
     }
     if (!n->suffix.empty() && dtype_of_suffix(n->suffix) != d) {
-      error(at, "wrong-suffix", cat("the suffix of `", token.text, "` does not agree with `", d->name(), "`"))
+      error(at, "wrong-suffix", cat("the suffix of `", token.text, "` does not agree with `", d.name(), "`"))
           .note("elements need no suffix: the dtype stands behind them");
       return std::nullopt;
     }

@@ -28,6 +28,68 @@ void Parser::drop_frame() {
   pop();
 }
 
+// Skips to the next `;` or closing bracket that is of an enclosing construct; false if the
+// definition ends before. Brackets that open on the way are skipped whole.
+bool Parser::skip_to_end_of_construct() {
+  size_t inner = 0;
+  for (; !at_definition(); next()) {
+    const Token& t = peek();
+    if (t.is("(") || t.is("[") || t.is("{")) {
+      ++inner;
+    } else if (t.is(")") || t.is("}") || t.is("]")) {
+      if (inner == 0 && !t.is("]")) return true;
+      if (inner > 0) --inner;
+    } else if (t.is(";") && inner == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// How many frames are open when the construct that the token ends is on top; 0 if it ends none.
+size_t Parser::construct_ended_by(const Token& t) const {
+  const bool brace = t.is("}"), closer = brace || t.is(")");
+  for (size_t found = frames_.size(); found > 0; --found) {
+    const Step step = frames_[found - 1].step;
+    const bool braced = step == Step::kBlock || step == Step::kFn || step == Step::kThen ||
+                        (step == Step::kElse && !frames_[found - 1].bare) || step == Step::kArm;
+    const bool round =
+        step == Step::kParen || step == Step::kArgs || step == Step::kCondition || step == Step::kRef;
+    if (!closer && step == Step::kSequence) {
+      const Step owner = found > 1 ? frames_[found - 2].step : Step::kBlock;
+      // Parentheses are more often left open than they hold several items.
+      const bool binds = frames_.size() > found &&
+                         (frames_[found].step == Step::kLet || frames_[found].step == Step::kMatchShape ||
+                          frames_[found].step == Step::kGraph);
+      const bool several = owner == Step::kParen && (binds || items_.size() > frames_[found - 1].items);
+      const bool one =
+          owner == Step::kArgs || owner == Step::kRef || owner == Step::kCondition || owner == Step::kParen;
+      if (!one || several) return found;
+    }
+    if (brace && braced) return found;
+    if (closer && !brace && round) return found;
+    // A `)` never ends what stands in braces.
+    if (closer && !brace && braced) return 0;
+  }
+  return 0;
+}
+
+// Behind the `;` of a block's item, `binding` if it has one, which is then poison.
+void Parser::resume_after_item(const std::optional<Frame>& binding, State& state) {
+  next();
+  if (binding && binding->step == Step::kLet) {
+    if (!binding->bare) bind(binding->var);
+    items_.push_back({binding->var, poison_, binding->begin});
+  } else if (binding && binding->step == Step::kGraph) {
+    graph_[std::string(binding->name)] = poison_;
+  }
+  state = State::kItem;
+  if (peek().is("}") || peek().is(")")) {
+    value_ = poison_;
+    state = end_sequence();
+  }
+}
+
 // After a mistake: goes on behind the next `;` of an enclosing block, or at the closing
 // bracket of an enclosing construct, whose value is then poison. Only the first mistake of a
 // construct is reported.
@@ -36,87 +98,35 @@ bool Parser::recover(State& state) {
   if (depth_ > options_.max_nesting) return false;
   lexer_.set_arithmetic(false);
   lexer_.set_quiet(true);
-  size_t inner = 0;  // brackets that were opened while skipping
-  for (;; next()) {
-    if (at_definition()) {
+  size_t found = 0;
+  while (found == 0) {
+    found = skip_to_end_of_construct() ? construct_ended_by(peek()) : 0;
+    if (found > 0) break;
+    if (at_definition() || !peek().is(")")) {
       lexer_.set_quiet(false);
       return false;
     }
-    const Token& t = peek();
-    if (t.is("(") || t.is("[") || t.is("{")) {
-      ++inner;
-      continue;
-    }
-    const bool closer = t.is(")") || t.is("}");
-    if (closer || t.is("]")) {
-      if (inner > 0) {
-        --inner;
-        continue;
-      }
-      if (!closer) continue;
-    } else if (!t.is(";") || inner > 0) {
-      continue;
-    }
-    // Which open construct is this the end of?
-    const bool brace = t.is("}");
-    size_t found = frames_.size();
-    while (found > 0) {
-      const Step step = frames_[found - 1].step;
-      const bool braced = step == Step::kBlock || step == Step::kFn || step == Step::kThen ||
-                          (step == Step::kElse && !frames_[found - 1].bare) || step == Step::kArm;
-      const bool round =
-          step == Step::kParen || step == Step::kArgs || step == Step::kCondition || step == Step::kRef;
-      if (!closer && step == Step::kSequence) {
-        const Step owner = found > 1 ? frames_[found - 2].step : Step::kBlock;
-        // Parentheses are more often left open than they hold several items.
-        const bool binds = frames_.size() > found &&
-                           (frames_[found].step == Step::kLet || frames_[found].step == Step::kMatchShape ||
-                            frames_[found].step == Step::kGraph);
-        const bool several = owner == Step::kParen && (binds || items_.size() > frames_[found - 1].items);
-        const bool one =
-            owner == Step::kArgs || owner == Step::kRef || owner == Step::kCondition || owner == Step::kParen;
-        if (!one || several) break;
-      }
-      if (closer && brace && braced) break;
-      // A `)` never ends what stands in braces.
-      if (closer && !brace && braced) found = 1;
-      if (closer && !brace && round) break;
-      --found;
-    }
-    if (found == 0) {
-      if (closer && !brace) continue;  // a bracket too many
-      lexer_.set_quiet(false);
-      return false;
-    }
-    lexer_.set_quiet(false);
-    std::optional<Frame> binding;
-    if (frames_.size() > found) {
-      if (!closer) binding = frames_[found];
-      operands_.resize(frames_[found].operands);
-      items_.resize(frames_[found].items);
-    }
-    while (frames_.size() > found) drop_frame();
-    if (closer) {
-      if (top().step == Step::kArm && !matches_.back().pattern) matches_.back().pattern = builder_.wildcard();
-      value_ = poison_;
-      value_begin_ = t.span.begin;
-      state = closed();
-      return true;
-    }
-    next();
-    if (binding && binding->step == Step::kLet) {
-      if (!binding->bare) bind(binding->var);
-      items_.push_back({binding->var, poison_, binding->begin});
-    } else if (binding && binding->step == Step::kGraph) {
-      graph_[std::string(binding->name)] = poison_;
-    }
-    state = State::kItem;
-    if (peek().is("}") || peek().is(")")) {
-      value_ = poison_;
-      state = end_sequence();
-    }
+    next();  // a bracket too many
+  }
+  lexer_.set_quiet(false);
+  const Token t = peek();
+  const bool closer = !t.is(";");
+  std::optional<Frame> binding;
+  if (frames_.size() > found) {
+    if (!closer) binding = frames_[found];
+    operands_.resize(frames_[found].operands);
+    items_.resize(frames_[found].items);
+  }
+  while (frames_.size() > found) drop_frame();
+  if (!closer) {
+    resume_after_item(binding, state);
     return true;
   }
+  if (top().step == Step::kArm && !matches_.back().pattern) matches_.back().pattern = builder_.wildcard();
+  value_ = poison_;
+  value_begin_ = t.span.begin;
+  state = closed();
+  return true;
 }
 
 }  // namespace relay::text

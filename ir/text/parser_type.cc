@@ -10,17 +10,6 @@
 namespace relay::text {
 namespace {
 
-// One type that is being read and whose parts are on the stack of finished types from `parts` on.
-struct OpenType {
-  enum Kind { kTuple, kFnArgs, kFnResult, kRef, kData } kind;
-  size_t parts;
-  std::vector<const TypeVar*> type_params = {};  // of a function type
-  std::vector<Type> where = {};                  // likewise
-  size_t types = 0;                              // undo mark
-  Symbol name = {};                              // of a data type
-  bool comma = false;
-};
-
 bool looks_like_dtype(std::string_view name) {
   static const RE2 kDType("(?:u?int|float|bool|bfloat)(?:[0-9]+(?:x[0-9]+)?)?(?:_e[0-9]m[0-9])?",
                           RE2::Latin1);
@@ -135,115 +124,136 @@ Type Parser::tensor_type() {
 }
 
 Type Parser::type() {
-  Context& context = module_.context();
-  std::vector<OpenType> open_types;
-  std::vector<Type> parts;
+  OpenTypes open_types;
   for (;;) {
-    // A type begins.
     Type done = nullptr;
-    const Token t = peek();
-    if (t.is("(")) {
-      next();
-      if (!open(t.span)) return nullptr;
-      if (!take(")")) {
-        open_types.push_back({OpenType::kTuple, parts.size()});
-        continue;
-      }
-      close();
-      done = context.tuple_type({});
-    } else if (t.kind != TokenKind::kName) {
-      expected("a type", "expected-type");
-      return nullptr;
-    } else if (t.is_word("Tensor")) {
-      next();
-      done = tensor_type();
-      if (!done) return nullptr;
-    } else if (t.is_word("fn")) {
-      next();
-      OpenType fn{OpenType::kFnArgs, parts.size()};
-      fn.types = types_.mark();
-      if (!open(t.span) || !type_params(fn.type_params, &fn.where)) return nullptr;
-      if (!need("(", "before the argument types of a function type")) return nullptr;
-      if (take(")")) {
-        if (!need("->", "before the result type of a function type")) return nullptr;
-        fn.kind = OpenType::kFnResult;
-      }
-      open_types.push_back(std::move(fn));
-      continue;
-    } else if (t.is_word("ref")) {
-      next();
-      if (!open(t.span) || !need("(", "after `ref`")) return nullptr;
-      open_types.push_back({OpenType::kRef, parts.size()});
-      continue;
-    } else if (t.is_word("_")) {
-      next();
-      done = context.hole_type();
-    } else if (!t.quoted && looks_like_dtype(t.text)) {
-      done = tensor_of({});
-      if (!done) return nullptr;
-    } else if (!t.quoted && keyword(t.text)) {
-      expected("a type", "expected-type");
-      return nullptr;
-    } else {
-      next();
-      const Symbol name = context.symbol(t.name());
-      const TypeVar* var = types_.variable(name);
-      const Type read = var ? nullptr : types_.read_as(name);
-      if (!read && !var) used_types_.emplace_back(name, t.span);
-      if (peek().is("[")) {
-        const Span at = next().span;
-        if (var) used_types_.emplace_back(name, t.span);
-        if (!open(at)) return nullptr;
-        if (!take("]")) {
-          if (read) used_types_.emplace_back(name, t.span);  // it has no parameters
-          OpenType data{OpenType::kData, parts.size()};
-          data.name = name;
-          open_types.push_back(std::move(data));
-          continue;
-        }
-        close();
-        done = read ? read : Type(context.data_type(name.text(), {}));
-      } else if (var) {
-        done = var;
-      } else {
-        done = read ? read : Type(context.data_type(name.text(), {}));
-      }
-    }
-
-    // A type ended: it may end those around it.
-    for (;;) {
-      if (open_types.empty()) return done;
-      OpenType& o = open_types.back();
-      parts.push_back(done);
-      const auto mine = [&] { return std::span<const Type>(parts.data() + o.parts, parts.size() - o.parts); };
-      if (o.kind == OpenType::kFnResult) {
-        const std::span<const Type> all = mine();
-        done = context.fn_type(o.type_params, all.first(all.size() - 1), all.back(), o.where);
-        types_.leave(o.types);
-      } else if (o.kind == OpenType::kRef) {
-        take(",");
-        if (!need(")", "after the type of a reference's contents")) return nullptr;
-        done = context.ref_type(parts.back());
-      } else {
-        const std::string_view closer = o.kind == OpenType::kData ? "]" : ")";
-        failed_ = false;
-        bool more = comma_or(closer, parts.size() - o.parts);
-        if (failed_) return nullptr;
-        if (more && take(closer)) more = false;
-        if (more) break;
-        if (o.kind == OpenType::kFnArgs) {
-          if (!need("->", "before the result type of a function type")) return nullptr;
-          o.kind = OpenType::kFnResult;
-          break;
-        }
-        done = o.kind == OpenType::kData ? Type(context.data_type(o.name.text(), mine()))
-                                         : Type(context.tuple_type(mine()));
-      }
-      parts.resize(o.parts);
-      close();
-      open_types.pop_back();
-    }
+    Reading now = begin_type(open_types, done);
+    if (now == Reading::kEnded) now = end_types(open_types, done);
+    if (now == Reading::kEnded) return done;
+    if (now == Reading::kFailed) return nullptr;
   }
+}
+
+// A type begins: it is `done`, or it has parts, the first of which is read next.
+Parser::Reading Parser::begin_type(OpenTypes& open_types, Type& done) {
+  Context& context = module_.context();
+  const size_t parts = open_types.parts.size();
+  const auto ended = [&](Type t) {
+    done = t;
+    return t ? Reading::kEnded : Reading::kFailed;
+  };
+  const Token t = peek();
+  if (t.is("(")) {
+    next();
+    if (!open(t.span)) return Reading::kFailed;
+    if (!take(")")) {
+      open_types.open.push_back({OpenType::kTuple, parts});
+      return Reading::kPart;
+    }
+    close();
+    return ended(context.tuple_type({}));
+  }
+  const bool is_word = t.kind == TokenKind::kName;
+  if (is_word && t.is_word("Tensor")) {
+    next();
+    return ended(tensor_type());
+  }
+  if (is_word && t.is_word("fn")) return begin_fn_type(open_types);
+  if (is_word && t.is_word("ref")) {
+    next();
+    if (!open(t.span) || !need("(", "after `ref`")) return Reading::kFailed;
+    open_types.open.push_back({OpenType::kRef, parts});
+    return Reading::kPart;
+  }
+  if (is_word && t.is_word("_")) {
+    next();
+    return ended(context.hole_type());
+  }
+  if (is_word && !t.quoted && looks_like_dtype(t.text)) return ended(tensor_of({}));
+  if (!is_word || (!t.quoted && keyword(t.text))) {
+    expected("a type", "expected-type");
+    return Reading::kFailed;
+  }
+  return begin_named_type(open_types, done);
+}
+
+Parser::Reading Parser::begin_fn_type(OpenTypes& open_types) {
+  const Token word = next();
+  OpenType fn{OpenType::kFnArgs, open_types.parts.size()};
+  fn.types = types_.mark();
+  if (!open(word.span) || !type_params(fn.type_params, &fn.where)) return Reading::kFailed;
+  if (!need("(", "before the argument types of a function type")) return Reading::kFailed;
+  if (take(")")) {
+    if (!need("->", "before the result type of a function type")) return Reading::kFailed;
+    fn.kind = OpenType::kFnResult;
+  }
+  open_types.open.push_back(std::move(fn));
+  return Reading::kPart;
+}
+
+// A type variable, or a data type with its arguments.
+Parser::Reading Parser::begin_named_type(OpenTypes& open_types, Type& done) {
+  Context& context = module_.context();
+  const Token t = next();
+  const Symbol name = context.symbol(t.name());
+  const TypeVar* var = types_.variable(name);
+  const Type read = var ? nullptr : types_.read_as(name);
+  if (!read && !var) used_types_.emplace_back(name, t.span);
+  if (peek().is("[")) {
+    const Span at = next().span;
+    if (var) used_types_.emplace_back(name, t.span);
+    if (!open(at)) return Reading::kFailed;
+    if (!take("]")) {
+      if (read) used_types_.emplace_back(name, t.span);  // it has no parameters
+      OpenType data{OpenType::kData, open_types.parts.size()};
+      data.name = name;
+      open_types.open.push_back(std::move(data));
+      return Reading::kPart;
+    }
+    close();
+  } else if (var) {
+    done = var;
+    return Reading::kEnded;
+  }
+  done = read ? read : Type(context.data_type(name.text(), {}));
+  return Reading::kEnded;
+}
+
+// A type ended: it may end those around it. Then `done` is the outermost of them.
+Parser::Reading Parser::end_types(OpenTypes& open_types, Type& done) {
+  Context& context = module_.context();
+  std::vector<Type>& parts = open_types.parts;
+  while (!open_types.open.empty()) {
+    OpenType& o = open_types.open.back();
+    parts.push_back(done);
+    const std::span<const Type> mine(parts.data() + o.parts, parts.size() - o.parts);
+    if (o.kind == OpenType::kFnResult) {
+      done = context.fn_type(o.type_params, mine.first(mine.size() - 1), mine.back(), o.where);
+      types_.leave(o.types);
+    } else if (o.kind == OpenType::kRef) {
+      take(",");
+      if (!need(")", "after the type of a reference's contents")) return Reading::kFailed;
+      done = context.ref_type(parts.back());
+    } else {
+      const std::string_view closer = o.kind == OpenType::kData ? "]" : ")";
+      failed_ = false;
+      bool more = comma_or(closer, mine.size());
+      if (failed_) return Reading::kFailed;
+      if (more && take(closer)) more = false;
+      if (more) return Reading::kPart;
+      if (o.kind == OpenType::kFnArgs) {
+        if (!need("->", "before the result type of a function type")) return Reading::kFailed;
+        o.kind = OpenType::kFnResult;
+        return Reading::kPart;
+      }
+      done = o.kind == OpenType::kData ? Type(context.data_type(o.name.text(), mine))
+                                       : Type(context.tuple_type(mine));
+    }
+    parts.resize(o.parts);
+    close();
+    open_types.open.pop_back();
+  }
+  return Reading::kEnded;
 }
 
 // A type after `:` or `->`. A hole alone says no more than nothing at all, which is

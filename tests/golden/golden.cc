@@ -204,6 +204,40 @@ Result<Module> optimised(const Command& c, const Module& m, Diagnostics& diagnos
                               diagnostics);
 }
 
+// What the command prints of the program, if it is one that compiles.
+std::optional<std::string> run_compiler(const Command& c, const Module& m, Diagnostics& diagnostics) {
+  if (c.name == "build") {
+    setenv("RELAY_CXX", c.option("cxx").c_str(), 1);
+    (void)aot::build({}, aot::Weights::kEmbedded, {}, "model.so", diagnostics);
+    unsetenv("RELAY_CXX");
+    return "";
+  }
+  const Result<Module> done = optimised(c, m, diagnostics);
+  if (!done) return "";
+  if (c.name == "opt") return op::text_of(*done);
+  if (c.name == "lower") return kernels_of(*done);
+  if (c.name == "cuda") return cuda_of(*done, diagnostics);
+  if (c.name == "plan") {
+    Result<passes::Plan> plan = passes::plan_memory(*done, c.option("function", "main"), diagnostics);
+    return plan ? passes::show(*plan) : "";
+  }
+  if (c.name == "export") {
+    const Result<frontend::GraphContents> graph = frontend::export_graph(*done, "main", {}, diagnostics);
+    const Result<std::string> text =
+        graph ? frontend::graph_text(graph->graph, diagnostics) : Result<std::string>(kReported);
+    return text ? *text : "";
+  }
+  if (c.name == "functions") {
+    const Result<aot::Program> program = aot::make_program(*done, c.option("function", "main"), diagnostics);
+    if (!program) return "";
+    if (program->functions.empty()) return passes::show(program->plan);
+    const target::Target target = target::default_target();
+    aot::CpuDeviceLibrary device_library([](const kernel::Kernel& k) { return k.name.str(); }, target.cpu);
+    return aot::print_functions(*program, "", device_library, [](size_t i) { return 64 * i; });
+  }
+  return std::nullopt;
+}
+
 // The text that the command prints; errors go to `diagnostics`.
 std::string run(const Command& c, const tools::TestFile& file, Diagnostics& diagnostics,
                 const SourceMap*& sources) {
@@ -258,35 +292,7 @@ std::string run(const Command& c, const tools::TestFile& file, Diagnostics& diag
     const Result<Module> checked = typecheck::check(*m, diagnostics);
     return checked ? run_pattern(c, *checked, section("pattern"), diagnostics) : "";
   }
-  if (c.name == "build") {
-    setenv("RELAY_CXX", c.option("cxx").c_str(), 1);
-    (void)aot::build({}, aot::Weights::kEmbedded, {}, "model.so", diagnostics);
-    unsetenv("RELAY_CXX");
-    return "";
-  }
-  const Result<Module> done = optimised(c, *m, diagnostics);
-  if (!done) return "";
-  if (c.name == "opt") return op::text_of(*done);
-  if (c.name == "lower") return kernels_of(*done);
-  if (c.name == "cuda") return cuda_of(*done, diagnostics);
-  if (c.name == "plan") {
-    Result<passes::Plan> plan = passes::plan_memory(*done, c.option("function", "main"), diagnostics);
-    return plan ? passes::show(*plan) : "";
-  }
-  if (c.name == "export") {
-    const Result<frontend::GraphContents> graph = frontend::export_graph(*done, "main", {}, diagnostics);
-    const Result<std::string> text =
-        graph ? frontend::graph_text(graph->graph, diagnostics) : Result<std::string>(kReported);
-    return text ? *text : "";
-  }
-  if (c.name == "functions") {
-    const Result<aot::Program> program = aot::make_program(*done, c.option("function", "main"), diagnostics);
-    if (!program) return "";
-    if (program->functions.empty()) return passes::show(program->plan);
-    const target::Target target = target::default_target();
-    aot::CpuDeviceLibrary device_library([](const kernel::Kernel& k) { return k.name.str(); }, target.cpu);
-    return aot::print_functions(*program, "", device_library, [](size_t i) { return 64 * i; });
-  }
+  if (const std::optional<std::string> text = run_compiler(c, *m, diagnostics)) return *text;
   ADD_FAILURE() << path << ": there is no command `" << c.name << "`";
   return "";
 }
