@@ -1,6 +1,7 @@
 #include "base/source.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "base/cat.h"
 #include "base/check.h"
@@ -25,10 +26,15 @@ std::string_view SourceMap::text(uint32_t file) const {
 SourceMap::Position SourceMap::position(uint32_t file, uint32_t offset) const {
   CHECK(file >= 1 && file <= files_.size());
   const File& f = files_[file - 1];
-  if (f.line_starts.empty()) {
-    f.line_starts.push_back(0);
-    for (size_t i = 0; i < f.text.size(); ++i) {
-      if (f.text[i] == '\n') f.line_starts.push_back(static_cast<uint32_t>(i + 1));
+  {
+    // Threads that report about one program fill the table once.
+    static std::mutex filling;
+    const std::lock_guard lock(filling);
+    if (f.line_starts.empty()) {
+      f.line_starts.push_back(0);
+      for (size_t i = 0; i < f.text.size(); ++i) {
+        if (f.text[i] == '\n') f.line_starts.push_back(static_cast<uint32_t>(i + 1));
+      }
     }
   }
   offset = std::min<uint32_t>(offset, static_cast<uint32_t>(f.text.size()));

@@ -97,9 +97,10 @@ class Runner {
       }
       const StepReport report{steps, i + 1, now, *next, times.pass, times.check, rules_};
       if (!tell([&](Observer& o) { o.ran(report, diagnostics_); })) return kReported;
+      const bool changed = !next->same(now);
       now = std::move(*next);
       next.reset();
-      free_constants(now);
+      if (changed) free_constants(now);
     }
     for (Observer* o : options_.observers) o->ended();
     return now;
