@@ -9,15 +9,10 @@
 
 #include "base/cat.h"
 #include "python/bindings.h"
+#include "python/places.h"
 
 namespace relay::python {
 namespace {
-
-// A range of a source text, by lines and columns from 1.
-struct Place {
-  std::string file;
-  size_t line, column, end_line, end_column;
-};
 
 // A diagnostic without its sources.
 struct Said {
@@ -26,21 +21,6 @@ struct Said {
   std::optional<Place> span;
   std::vector<std::string> notes;
 };
-
-// The text with U+FFFD for bytes that are not UTF-8: messages quote files, which may have any.
-std::string utf8(const std::string& text) {
-  const auto decoded = py::reinterpret_steal<py::object>(
-      PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace"));
-  if (!decoded) throw py::error_already_set();
-  return py::cast<std::string>(decoded);
-}
-
-std::optional<Place> place_of(Span at, const SourceMap& sources) {
-  if (!at.known()) return std::nullopt;
-  const SourceMap::Position begin = sources.position(at.file, at.begin);
-  const SourceMap::Position end = sources.position(at.file, at.end);
-  return Place{utf8(std::string(sources.name(at.file))), begin.line, begin.column, end.line, end.column};
-}
 
 Said said(const Diagnostic& d, const SourceMap& sources) {
   Said out{.is_error = d.severity() == Severity::kError,
@@ -147,13 +127,6 @@ void bind_errors(py::module_& m) {
   add("LimitError", m.attr("Error"), "A run reached a limit: of steps, depth, time or memory.");
   add("DiagnosticWarning", PyExc_UserWarning, "Something about a model that is worth a look.");
 
-  py::class_<Place>(m, "Span", "A range of a source text. Lines and columns begin with 1.")
-      .def_readonly("file", &Place::file)
-      .def_readonly("line", &Place::line)
-      .def_readonly("column", &Place::column)
-      .def_readonly("end_line", &Place::end_line)
-      .def_readonly("end_column", &Place::end_column)
-      .def("__repr__", [](const Place& p) { return cat(p.file, ":", p.line, ":", p.column); });
   py::class_<Said>(m, "Diagnostic", "One message about a model.")
       .def_property_readonly("severity", [](const Said& s) { return s.is_error ? "error" : "warning"; })
       .def_readonly("slug", &Said::slug)

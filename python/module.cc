@@ -6,7 +6,10 @@
 PYBIND11_MODULE(_relay, m) {
   m.doc() = "The C++ API of Relay (docs/cpp.md) for Python (docs/python.md).";
   relay::python::load_numpy();
+  relay::python::bind_places(m);
   relay::python::bind_errors(m);
+  relay::python::bind_types(m);
+  relay::python::bind_expr(m);
   relay::python::bind_model(m);
   relay::python::bind_passes(m);
   relay::python::bind_engines(m);
