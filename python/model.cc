@@ -76,18 +76,14 @@ Program load(const std::filesystem::path& path, const std::optional<std::string>
   return program_of(loaded);
 }
 
-// The text, checked, as a model; nothing if something is wrong, which is reported.
-std::optional<driver::Model> parsed(const std::string& text, const std::string& name,
-                                    const std::optional<std::string>& function, const Module& into,
-                                    Diagnostics& diagnostics) {
-  ParseOptions parse;
-  parse.into = into;
-  const Result<Module> read = typecheck::read(name, text, diagnostics, op::operators(), parse);
-  const Result<Module> checked = read ? driver::checked(*read, diagnostics) : Result<Module>(kReported);
+// The module, checked, as a model; nothing if something is wrong, which is reported.
+std::optional<driver::Model> model_of(const Module& read, const std::string& name,
+                                      const std::optional<std::string>& function, Diagnostics& diagnostics) {
+  const Result<Module> checked = driver::checked(read, diagnostics);
   if (!checked) return std::nullopt;
   driver::LoadOptions options;
   options.function = function.value_or("main");
-  options.into = into;
+  options.into = read;
   if (!checked->function(options.function)) {
     if (!function) return driver::Model{.module = *checked, .function = ""};
     diagnostics.error(Span::none(), "no-such-function", cat(name, " has no function @", options.function));
@@ -100,7 +96,11 @@ std::optional<driver::Model> parsed(const std::string& text, const std::string& 
 Program parse(const std::string& text, const std::string& name, const std::optional<std::string>& function) {
   const auto loaded = std::make_shared<Loaded>();
   run_interruptibly([loaded, text, name, function] {
-    loaded->model = parsed(text, name, function, loaded->into, loaded->diagnostics);
+    ParseOptions options;
+    options.into = loaded->into;
+    const Result<Module> read =
+        typecheck::read(name, text, loaded->diagnostics, op::operators(), options);
+    if (read) loaded->model = model_of(*read, name, function, loaded->diagnostics);
   });
   return program_of(loaded);
 }
@@ -223,6 +223,16 @@ Program copy_to_run(const Program& program) {
   Program out{program.model};
   out.model.module = compact(program.model.module);
   return out;
+}
+
+Program checked_program(const Module& read, const std::string& name,
+                        const std::optional<std::string>& function) {
+  const auto loaded = std::make_shared<Loaded>();
+  loaded->into = read;
+  run_interruptibly([loaded, name, function] {
+    loaded->model = model_of(loaded->into, name, function, loaded->diagnostics);
+  });
+  return program_of(loaded);
 }
 
 void check_threads(int threads) {

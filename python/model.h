@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "driver/engines.h"
@@ -22,6 +23,11 @@ struct Program {
 // The same in a context of its own: for work that goes on while the module is used. Raises
 // DiagnosticError if the module has no function to run.
 Program copy_to_run(const Program& program);
+
+// The module, type checked, as a model that runs this function: "main", if there is one, unless it
+// is said. `name` stands in messages. Raises DiagnosticError.
+Program checked_program(const Module& read, const std::string& name,
+                        const std::optional<std::string>& function);
 
 // Raises ValueError for a number of threads that no run has.
 void check_threads(int threads);
