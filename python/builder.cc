@@ -30,9 +30,9 @@ const HomeRef& here(const char* what) {
 }
 
 std::vector<std::string> parameter_names(const py::object& f) {
+  const py::object names = py::module_::import("inspect").attr("signature")(f).attr("parameters");
   std::vector<std::string> out;
-  for (const py::handle name : py::module_::import("inspect").attr("signature")(f).attr("parameters"))
-    out.push_back(py::str(name));
+  for (const py::handle name : names) out.push_back(py::str(name));
   return out;
 }
 
@@ -45,8 +45,8 @@ LateFunction late_function(const HomeRef& home, const py::function& body, const 
   out.span = home->files.caller(home->context().sources());
   const std::vector<std::string> names = parameter_names(body);
   if (py::len(specs) > 0 && py::len(specs) != names.size()) {
-    throw py::type_error(cat("`", out.name, "` has ", names.size(), " parameters, and ", py::len(specs),
-                             " types are given for them"));
+    throw py::type_error(cat("`", out.name, "` has ", names.size(), " parameters, and types for ", py::len(specs),
+                             " are given"));
   }
   Builder b(home->context());
   b.set_span(out.span);
@@ -197,6 +197,7 @@ class PatternReader {
 
  private:
   Pattern group(const py::tuple& pattern, Type type) {
+    const Nesting deeper;
     const bool has_ctor = py::len(pattern) > 0 && py::isinstance<ConstructorHandle>(pattern[0]);
     const size_t first = has_ctor ? 1 : 0, count = py::len(pattern) - first;
     std::vector<Pattern> fields;
@@ -332,6 +333,15 @@ HomeRef new_builder(const std::optional<std::string>& text) {
   return home;
 }
 
+// A text keeps of a library what it mentions, so this one mentions the functions.
+void add_library(const HomeRef& home, const std::string& name, const py::args& functions) {
+  constexpr const char* kUser = "uses_of_a_library";
+  const std::string mentioned =
+      join(functions, ", ", [](py::handle f) { return cat("@", std::string(py::str(f))); });
+  read_text(home, cat("import \"", name, "\"\ndef @", kUser, "() { (", mentioned, ",) }"), cat("<functions of ", name, ">"));
+  home->module.remove_function(kUser);
+}
+
 Constructors data_type(const HomeRef& home, const std::string& name) {
   if (const DataTypeDef* def = home->module.data_type(name)) return {home, def};
   throw py::key_error(cat("there is no data type ", name));
@@ -385,7 +395,8 @@ void run_bodies(const HomeRef& home) {
   while (r.made < r.global.size()) {
     const LateFunction f = r.global[r.made];
     home->module.set_function(f.name, run_body(home, f, nullptr));
-    ++r.made;
+    // The function may refer to the program, which would keep both for ever.
+    r.global[r.made++].body = py::function();
   }
 }
 
@@ -465,7 +476,7 @@ void bind_builder(py::module_& m) {
       .def("__repr__", [](const Constructors& c) { return cat("<relay.Constructors of ", c.def->name.text(), ">"); });
   py::class_<Home, HomeRef>(m, "Builder", "A program under construction.")
       .def(py::init(&new_builder), py::arg("text") = py::none(),
-           "Begins with the definitions of a text of the language, as `import \"prelude\"`.")
+           "Begins with the definitions of a text of the language.")
       .def("data", &define_data, py::arg("name"),
            "Defines a data type: `data(\"Tree\", Leaf=(), Node=(\"Tree\", \"int64\", \"Tree\"))`; its type parameters\n"
            "come after its name: `data(\"List\", \"A\", Nil=(), Cons=(\"A\", \"List[A]\"))`.")
@@ -481,6 +492,9 @@ void bind_builder(py::module_& m) {
           py::kw_only(), py::arg("result") = py::none(), py::arg("name") = py::none(),
           "Decorates a function: `@builder.function(\"List[int64]\", result=\"int64\")`, with a type for each\n"
           "parameter. Its body runs once, with expressions, when `module` is called.")
+      .def("library", &add_library, py::arg("name"),
+           "Adds functions of a library of the language, and the data types that they mention:\n"
+           "`builder.library(\"prelude\", \"map\", \"foldl\")`, then `builder[\"map\"]`.")
       .def("__getitem__", &global, py::arg("name"), "The function of this name.")
       .def("module", &module_of, py::arg("function") = py::none(),
            "The program, type checked. `function` is run: \"main\" unless it is said. Raises DiagnosticError.");

@@ -15,6 +15,7 @@ namespace {
 thread_local HomeRef current;
 
 void find_home(py::handle value, HomeRef& found) {
+  const Nesting deeper;
   HomeRef home;
   if (py::isinstance<ExprHandle>(value)) home = py::cast<const ExprHandle&>(value).home;
   if (py::isinstance<ConstructorHandle>(value)) home = py::cast<const ConstructorHandle&>(value).home;
@@ -37,7 +38,16 @@ Tensor number(py::handle value, Type wanted, const std::string& what) {
   const auto* tensor = wanted ? wanted->as<TensorType>() : nullptr;
   if (tensor && entry.dtype != kBool) entry.dtype = tensor->dtype;
   entry.text = entry.dtype.name();
-  return tensor_of(lend(value, entry, what)).copy();
+  if (PyFloat_Check(value.ptr()) && !entry.dtype.is_float()) {
+    throw py::type_error(cat(what, " is the number ", std::string(py::repr(value)), ", which no ", entry.text,
+                             " is: relay.ops.cast gives a tensor another dtype"));
+  }
+  try {
+    return tensor_of(lend(value, entry, what)).copy();
+  } catch (const py::value_error&) {
+    throw py::value_error(cat(what, " is the number ", std::string(py::repr(value)), ", which is beyond what ",
+                              entry.text, " holds"));
+  }
 }
 
 Tensor array(py::handle value, const std::string& what) {
@@ -54,6 +64,7 @@ Tensor array(py::handle value, const std::string& what) {
 }
 
 Expr tuple_of(const HomeRef& home, const py::sequence& values, Type wanted, const std::string& what) {
+  const Nesting deeper;
   const auto* type = wanted ? wanted->as<TupleType>() : nullptr;
   std::vector<Expr> fields;
   for (const py::handle value : values) {

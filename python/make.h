@@ -19,6 +19,18 @@ struct ConstructorHandle {
   const Constructor* ctor;
 };
 
+// While it lives, values are one level deeper: lists of Python may contain themselves. Raises
+// RecursionError where Python's own limit is.
+class Nesting {
+ public:
+  Nesting() {
+    if (Py_EnterRecursiveCall(" in a value for a program")) throw py::error_already_set();
+  }
+  ~Nesting() { Py_LeaveRecursiveCall(); }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+};
+
 // The program whose function runs now, on this thread; null if none does.
 const HomeRef& current_home();
 // While it lives, `home` is the current one.

@@ -37,6 +37,7 @@ AttrValue attr_value(const Home& home, const op::AttrField& field, py::handle va
   if (py::isinstance<py::str>(value)) return text_value(home, field, py::str(value), what);
   if (py::isinstance<DimHandle>(value)) return context.attr_value(dim_of(home.module, value, what));
   if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
+    const Nesting deeper;
     std::vector<AttrValue> items;
     for (const py::handle item : py::reinterpret_borrow<py::sequence>(value))
       items.push_back(attr_value(home, field, item, what));
@@ -68,17 +69,21 @@ AttrValue attr_value(const Home& home, const op::AttrField& field, py::handle va
                            meant.empty() ? cat("; there are ", join(names, ", ")) : cat(": ", meant)));
 }
 
+const op::AttrField& field_of(const op::OpDef& op, const std::string& name) {
+  for (const op::AttrField& field : op.attrs) {
+    if (field.name == name) return field;
+  }
+  refuse_name(op, name);
+}
+
 Attrs attrs_of(const Home& home, const op::OpDef& op, const Named& named) {
   std::vector<AttrArg> out;
   for (const auto& [name, value] : named) {
-    const auto field = std::find_if(op.attrs.begin(), op.attrs.end(),
-                                    [&, key = std::string_view(name)](const op::AttrField& a) { return a.name == key; });
-    if (field == op.attrs.end()) refuse_name(op, name);
     if (py::isinstance<ExprHandle>(value)) {
       throw py::type_error(cat("`", op.name, "`: attribute `", name,
                                "` is an expression, and attributes are constants of the program"));
     }
-    out.push_back({name, attr_value(home, *field, value, cat("`", op.name, "`: attribute `", name, "`"))});
+    out.push_back({name, attr_value(home, field_of(op, name), value, cat("`", op.name, "`: attribute `", name, "`"))});
   }
   const Attrs attrs = home.context().attrs(out);
   for (const op::AttrError& wrong : op.check_attrs(attrs))
@@ -145,6 +150,7 @@ std::vector<Expr> exprs_of(const HomeRef& home, const op::OpDef& op, const std::
 }  // namespace
 
 ExprHandle apply(const op::OpDef& op, const std::vector<py::object>& args, const Named& named) {
+  for (const auto& [name, value] : named) field_of(op, name);
   check_count(op, args.size());
   const HomeRef home = home_of(args);
   const std::vector<Expr> exprs = exprs_of(home, op, args);
@@ -178,9 +184,15 @@ namespace {
 // Is the default a literal of Python? Infinities are not.
 bool is_literal(const std::string& text) { return text.find("inf") == std::string::npos || text[0] == '"'; }
 
+// An argument of some operators has an attribute's name.
+std::string name_of(const op::OpDef& op, const op::Param& p) {
+  const auto is_same = [&](const op::AttrField& a) { return a.name == p.name; };
+  return cat(p.name, std::any_of(op.attrs.begin(), op.attrs.end(), is_same) ? "_" : "");
+}
+
 std::string signature(const op::OpDef& op) {
   std::vector<std::string> parts;
-  for (const op::Param& p : op.params) parts.emplace_back(p.name);
+  for (const op::Param& p : op.params) parts.push_back(name_of(op, p));
   if (!parts.empty()) parts.push_back("/");
   if (!op.attrs.empty()) parts.push_back("*");
   for (const op::AttrField& a : op.attrs) {
@@ -273,7 +285,7 @@ std::string python_type(const op::AttrField& field) {
 
 std::string stub_of(const op::OpDef& op, const std::string& indent) {
   std::vector<std::string> parts;
-  for (const op::Param& p : op.params) parts.push_back(cat(p.name, ": _Value"));
+  for (const op::Param& p : op.params) parts.push_back(cat(name_of(op, p), ": _Value"));
   if (!parts.empty()) parts.push_back("/");
   if (!op.attrs.empty()) parts.push_back("*");
   for (const op::AttrField& a : op.attrs)

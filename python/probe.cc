@@ -1,4 +1,5 @@
 // The types of expressions in functions that are not whole yet, by the checker.
+#include <algorithm>
 #include <set>
 
 #include "ir/analysis.h"
@@ -11,25 +12,6 @@ namespace relay::python {
 namespace {
 
 constexpr const char* kProbe = "probe'";  // no function of Python has this name
-
-// The functions of the module that these mention, and so on.
-void keep_mentioned(Module& module, Expr root) {
-  std::set<std::string_view> kept{kProbe};
-  std::vector<Expr> pending{root};
-  while (!pending.empty()) {
-    const Expr e = pending.back();
-    pending.pop_back();
-    for (const Symbol name : mentioned_globals(e)) {
-      const Fn* fn = module.function(name.text());
-      if (fn && kept.insert(name.text()).second) pending.push_back(fn);
-    }
-  }
-  std::vector<std::string> others;
-  for (const auto& [name, fn] : module.functions()) {
-    if (!kept.contains(name.text())) others.push_back(name.str());
-  }
-  for (const std::string& name : others) module.remove_function(name);
-}
 
 bool is_only_ambiguous(const Diagnostics& diagnostics) {
   for (const Diagnostic& d : diagnostics.all()) {
@@ -78,6 +60,26 @@ void learn_to(NodeMap<Type>& types, Expr was, Expr now, Expr until) {
 
 }  // namespace
 
+Module with_mentioned(const Module& module, std::vector<Expr> roots) {
+  std::set<std::string_view> kept;
+  for (const auto& [name, fn] : module.functions()) {
+    if (std::find(roots.begin(), roots.end(), fn) != roots.end()) kept.insert(name.text());
+  }
+  while (!roots.empty()) {
+    const Expr e = roots.back();
+    roots.pop_back();
+    for (const Symbol name : mentioned_globals(e)) {
+      const Fn* fn = module.function(name.text());
+      if (fn && kept.insert(name.text()).second) roots.push_back(fn);
+    }
+  }
+  Module out = module;
+  for (const auto& [name, fn] : module.functions()) {
+    if (!kept.contains(name.text())) out.remove_function(name.text());
+  }
+  return out;
+}
+
 Type find_type(const HomeRef& home, Expr e) {
   if (const Type known = known_type(*home, e)) return known;
   if (!home->recording) return nullptr;
@@ -95,7 +97,7 @@ Type find_type(const HomeRef& home, Expr e) {
   }
   const auto* probe = inside->as<Fn>();
   if (!probe) probe = b.fn({}, inside);
-  keep_mentioned(module, probe);
+  module = with_mentioned(module, {probe});
   module.set_function(kProbe, probe);
   Diagnostics diagnostics;
   const Result<Module> checked = typecheck::check(module, diagnostics);

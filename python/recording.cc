@@ -111,7 +111,7 @@ Expr fn_of(const HomeRef& home, const py::function& f, Type wanted) {
     throw py::type_error("a Python function can be a value only in a program under construction");
   const py::object names = py::module_::import("inspect").attr("signature")(f).attr("parameters");
   const auto* type = wanted ? wanted->as<FnType>() : nullptr;
-  const bool typed = type && type->type_params.empty() && type->args.size() == py::len(names);
+  const bool typed = type && !type->has_type_var && type->args.size() == py::len(names);
   Builder b(home->context());
   LateFunction late{.name = py::str(f.attr("__name__")), .body = f, .params = {}};
   late.span = home->files.caller(home->context().sources());

@@ -67,6 +67,9 @@ void settle(const HomeRef& home, const Var* x);
 // A function that only calls itself: what the checker takes for one whose body is not made yet.
 const Fn* stand_in(Builder& b, const LateFunction& f);
 
+// The module with the functions that these expressions mention, and these themselves, but no others.
+Module with_mentioned(const Module& module, std::vector<Expr> roots);
+
 // A Python function as a value: its parameters have the types of `wanted`, if that is a function's.
 Expr fn_of(const HomeRef& home, const py::function& f, Type wanted);
 
