@@ -29,24 +29,17 @@ const HomeRef& here(const char* what) {
   return current_home();
 }
 
-std::vector<std::string> parameter_names(const py::object& f) {
-  const py::object names = py::module_::import("inspect").attr("signature")(f).attr("parameters");
-  std::vector<std::string> out;
-  for (const py::handle name : names) out.push_back(py::str(name));
-  return out;
-}
-
 // A function with a parameter for each spec, or for each parameter of the body if there are none.
 LateFunction late_function(const HomeRef& home, const py::function& body, const py::sequence& specs,
                            const py::object& result, const std::optional<std::string>& name) {
   LateFunction out;
-  out.name = name ? *name : std::string(py::str(body.attr("__name__")));
+  out.name = name ? *name : name_of(body);
   out.body = body;
   out.span = home->files.caller(home->context().sources());
   const std::vector<std::string> names = parameter_names(body);
   if (py::len(specs) > 0 && py::len(specs) != names.size()) {
-    throw py::type_error(cat("`", out.name, "` has ", names.size(), " parameters, and types for ", py::len(specs),
-                             " are given"));
+    throw py::type_error(cat("`", out.name, "` has ", names.size(), " parameters, and types for ",
+                             py::len(specs), " are given"));
   }
   Builder b(home->context());
   b.set_span(out.span);
@@ -63,7 +56,8 @@ LateFunction late_function(const HomeRef& home, const py::function& body, const 
 Type declared_type(Context& context, const LateFunction& f) {
   std::vector<Type> args;
   for (const Var* x : f.params) args.push_back(x->type);
-  if (!f.result || f.result->has_hole || std::find(args.begin(), args.end(), nullptr) != args.end()) return nullptr;
+  if (!f.result || f.result->has_hole || std::find(args.begin(), args.end(), nullptr) != args.end())
+    return nullptr;
   return context.fn_type({}, args, f.result);
 }
 
@@ -116,12 +110,15 @@ struct Branch {
   Expr value = nullptr;
   py::object number = {};
   bool has_effects = false;
+  Around around = {};
 };
 
-Branch branch(const HomeRef& home, Around around, const std::function<py::object()>& body, const std::string& what) {
+Branch branch(const HomeRef& home, Around around, const std::function<py::object()>& body,
+              const std::string& what) {
   Branch out;
+  out.around = std::move(around);
   out.value = in_scope(
-      home, std::move(around),
+      home, out.around,
       [&]() -> Expr {
         py::object value = body();
         if (!is_number(value) || !home->recording->scopes.back().bindings.empty())
@@ -136,8 +133,14 @@ Branch branch(const HomeRef& home, Around around, const std::function<py::object
 // Numbers become constants of the type that another branch has.
 void settle_numbers(const HomeRef& home, std::vector<Branch>& branches) {
   Type wanted = nullptr;
+  const auto is_bare = [](const Branch& b) { return !b.value; };
+  const auto look = [&](const Branch& b) {
+    wanted = find_type(home, b.value);
+    return b.value;
+  };
+  const bool any = std::any_of(branches.begin(), branches.end(), is_bare);
   for (const Branch& b : branches) {
-    if (b.value && !wanted) wanted = known_type(*home, b.value);
+    if (any && b.value && !wanted) in_scope(home, b.around, [&] { return look(b); });
   }
   for (Branch& b : branches) {
     if (!b.value) b.value = expr_of(home, b.number, wanted, "the value of a branch");
@@ -152,7 +155,8 @@ py::object value_of(const py::object& body) {
 // An expression with branches: it happens where it stands if a branch has effects.
 template <class F>
 ExprHandle branching(const HomeRef& home, const std::vector<Branch>& branches, const F& f) {
-  const bool effects = std::any_of(branches.begin(), branches.end(), [](const Branch& b) { return b.has_effects; });
+  const bool effects =
+      std::any_of(branches.begin(), branches.end(), [](const Branch& b) { return b.has_effects; });
   return make(home, [&](Builder& b) -> Expr {
     const Expr e = f(b);
     return effects ? bound(home, b, e, "x") : e;
@@ -188,9 +192,10 @@ class PatternReader {
       return builder_.ctor_pattern(ctor, fields);
     }
     if (py::isinstance<py::tuple>(pattern)) return group(py::reinterpret_borrow<py::tuple>(pattern), type);
-    throw py::type_error(cat("a pattern is of the type ", class_name(pattern),
-                             ": give a constructor, a tuple of a constructor and patterns for its fields, a tuple "
-                             "of patterns, the name of a variable, or ... for any value"));
+    throw py::type_error(
+        cat("a pattern is of the type ", class_name(pattern),
+            ": give a constructor, a tuple of a constructor and patterns for its fields, a tuple "
+            "of patterns, the name of a variable, or ... for any value"));
   }
 
   const std::vector<const Var*>& variables() const { return variables_; }
@@ -218,7 +223,8 @@ class PatternReader {
 
   const Constructor& constructor(py::handle value) const {
     const auto& c = py::cast<const ConstructorHandle&>(value);
-    if (&c.home->context() != &home_->context()) throw py::type_error("the constructor is of another program");
+    if (&c.home->context() != &home_->context())
+      throw py::type_error("the constructor is of another program");
     return *c.ctor;
   }
 
@@ -299,8 +305,8 @@ ConstructorHandle constructor_of(const Constructors& all, const std::string& nam
 ExprHandle construct(const ConstructorHandle& c, const py::args& args) {
   const Constructor& ctor = *c.ctor;
   if (args.size() != ctor.fields.size()) {
-    throw py::type_error(cat("the constructor ", ctor.name.text(), " takes ", ctor.fields.size(), " fields, and ",
-                             args.size(), " are given"));
+    throw py::type_error(cat("the constructor ", ctor.name.text(), " takes ", ctor.fields.size(),
+                             " fields, and ", args.size(), " are given"));
   }
   std::vector<Expr> fields;
   for (const py::handle arg : args) {
@@ -338,7 +344,8 @@ void add_library(const HomeRef& home, const std::string& name, const py::args& f
   constexpr const char* kUser = "uses_of_a_library";
   const std::string mentioned =
       join(functions, ", ", [](py::handle f) { return cat("@", std::string(py::str(f))); });
-  read_text(home, cat("import \"", name, "\"\ndef @", kUser, "() { (", mentioned, ",) }"), cat("<functions of ", name, ">"));
+  read_text(home, cat("import \"", name, "\"\ndef @", kUser, "() { (", mentioned, ",) }"),
+            cat("<functions of ", name, ">"));
   home->module.remove_function(kUser);
 }
 
@@ -358,7 +365,8 @@ Constructors define_data(const HomeRef& home, const std::string& name, const py:
     std::vector<std::string> fields;
     for (const py::handle spec : given) {
       const bool is_text = py::isinstance<py::str>(spec);
-      fields.push_back(is_text ? std::string(py::str(spec)) : print(type_of_spec(home->module, spec, "field")));
+      fields.push_back(is_text ? std::string(py::str(spec))
+                               : print(type_of_spec(home->module, spec, "field")));
     }
     ctors.push_back(cat(std::string(py::str(ctor)), fields.empty() ? "" : cat("(", join(fields, ", "), ")")));
   }
@@ -377,8 +385,8 @@ ExprHandle global(const HomeRef& home, const std::string& name) {
   return make(home, [&](Builder& b) { return b.global(name, type); });
 }
 
-ExprHandle define(const HomeRef& home, const py::function& body, const py::sequence& specs, const py::object& result,
-                  const std::optional<std::string>& name) {
+ExprHandle define(const HomeRef& home, const py::function& body, const py::sequence& specs,
+                  const py::object& result, const std::optional<std::string>& name) {
   LateFunction f = late_function(home, body, specs, result, name);
   const auto is_same = [&](const LateFunction& other) { return other.name == f.name; };
   auto& late = home->recording->global;
@@ -403,7 +411,8 @@ void run_bodies(const HomeRef& home) {
 Program module_of(const HomeRef& home, const std::optional<std::string>& function) {
   run_bodies(home);
   if (const std::vector<std::string> wrong = well_formed(home->module); !wrong.empty()) {
-    throw py::type_error(cat("a value is used outside the function, branch or arm that it was made in: ", wrong[0]));
+    throw py::type_error(
+        cat("a value is used outside the function, branch or arm that it was made in: ", wrong[0]));
   }
   // The program goes on in a context of its own, without what was only tried.
   return checked_program(compact(home->module), "the program", function);
@@ -415,7 +424,8 @@ Program trace(const py::function& f, const py::object& specs, const py::object& 
   if (py::isinstance<py::dict>(specs)) {
     py::list ordered;
     for (const std::string& name : parameter_names(f)) {
-      if (!specs.contains(name)) throw py::type_error(cat("argument `specs` has no type for the parameter `", name, "`"));
+      if (!specs.contains(name))
+        throw py::type_error(cat("argument `specs` has no type for the parameter `", name, "`"));
       ordered.append(specs[name.c_str()]);
     }
     if (py::len(ordered) != py::len(specs))
@@ -429,27 +439,35 @@ Program trace(const py::function& f, const py::object& specs, const py::object& 
 
 void bind_values(py::module_& m) {
   m.def("const", &constant, py::arg("value"), py::arg("dtype") = py::none(),
-        "A number or an array as a constant of the program. A Python number is an int32, float32 or bool, if no\n"
+        "A number or an array as a constant of the program. A Python number is an int32, float32 or bool, if "
+        "no\n"
         "dtype is given.");
   m.def("let", &let, py::arg("value"), py::arg("name") = "x",
         "The value, computed here, where its `let` stands in the program.");
   m.def("ref", &ref, py::arg("value"), "A new reference: `r.read()` and `r.write(value)`.");
   m.def("if_", &if_, py::arg("condition"), py::arg("then"), py::arg("otherwise"),
-        "`then` or `otherwise`, as the condition says when the program runs. What is called in one of them only\n"
+        "`then` or `otherwise`, as the condition says when the program runs. What is called in one of them "
+        "only\n"
         "belongs in a function without parameters: `relay.if_(n <= 1, 1, lambda: n * factorial(n - 1))`.");
-  m.def("match", &match, py::arg("value"), py::arg("arms"), py::kw_only(), py::arg("partial") = false,
-        "The first arm whose pattern fits: `relay.match(xs, {List.Nil: 0, List.Cons: lambda x, rest: x})`.\n\n"
-        "A pattern is a constructor, which binds its fields; a tuple of a constructor and a pattern for each field;\n"
-        "a tuple of patterns; the name of a variable; or `...` for any value. An arm is a value, or a function of\n"
-        "the variables, left to right. With `partial`, a run may find no arm, and traps.");
   m.def(
-      "function", [](const py::args& specs, const py::object& result) { return local_function(specs, result); },
+      "match", &match, py::arg("value"), py::arg("arms"), py::kw_only(), py::arg("partial") = false,
+      "The first arm whose pattern fits: `relay.match(xs, {List.Nil: 0, List.Cons: lambda x, rest: x})`.\n\n"
+      "A pattern is a constructor, which binds its fields; a tuple of a constructor and a pattern for each "
+      "field;\n"
+      "a tuple of patterns; the name of a variable; or `...` for any value. An arm is a value, or a function "
+      "of\n"
+      "the variables, left to right. With `partial`, a run may find no arm, and traps.");
+  m.def(
+      "function",
+      [](const py::args& specs, const py::object& result) { return local_function(specs, result); },
       py::kw_only(), py::arg("result") = py::none(),
-      "Decorates a function inside a function of a program: `@relay.function(\"int32\", result=\"int32\")`.\n\n"
+      "Decorates a function inside a function of a program: `@relay.function(\"int32\", "
+      "result=\"int32\")`.\n\n"
       "It may use the variables around it, and call itself. Types that are not given are inferred.");
   m.def("trace", &trace, py::arg("function"), py::arg("specs"), py::arg("result") = py::none(),
         "The module whose @main does what `function` does to expressions of these types.\n\n"
-        "`specs`: a type for each parameter, as a list, or by name. A type is a text of the language, a relay.Type,\n"
+        "`specs`: a type for each parameter, as a list, or by name. A type is a text of the language, a "
+        "relay.Type,\n"
         "or an array, whose shape and dtype are meant. Raises DiagnosticError.");
 }
 
@@ -461,11 +479,14 @@ void bind_builder(py::module_& m) {
       .def("__call__", &construct)
       .def("__eq__",
            [](const ConstructorHandle& a, py::handle b) {
-             return py::isinstance<ConstructorHandle>(b) && py::cast<const ConstructorHandle&>(b).ctor == a.ctor;
+             return py::isinstance<ConstructorHandle>(b) &&
+                    py::cast<const ConstructorHandle&>(b).ctor == a.ctor;
            })
       .def("__hash__", [](const ConstructorHandle& c) { return std::hash<const void*>()(c.ctor); })
-      .def("__repr__", [](const ConstructorHandle& c) { return cat("<relay.Constructor ", c.ctor->name.text(), ">"); });
-  py::class_<Constructors>(m, "Constructors", "The constructors of a data type, each by its name: `List.Nil`.")
+      .def("__repr__",
+           [](const ConstructorHandle& c) { return cat("<relay.Constructor ", c.ctor->name.text(), ">"); });
+  py::class_<Constructors>(m, "Constructors",
+                           "The constructors of a data type, each by its name: `List.Nil`.")
       .def("__getattr__", &constructor_of)
       .def("__iter__",
            [](const Constructors& all) {
@@ -473,12 +494,14 @@ void bind_builder(py::module_& m) {
              for (const Constructor* c : all.def->ctors) out.append(ConstructorHandle{all.home, c});
              return py::iter(out);
            })
-      .def("__repr__", [](const Constructors& c) { return cat("<relay.Constructors of ", c.def->name.text(), ">"); });
+      .def("__repr__",
+           [](const Constructors& c) { return cat("<relay.Constructors of ", c.def->name.text(), ">"); });
   py::class_<Home, HomeRef>(m, "Builder", "A program under construction.")
       .def(py::init(&new_builder), py::arg("text") = py::none(),
            "Begins with the definitions of a text of the language.")
       .def("data", &define_data, py::arg("name"),
-           "Defines a data type: `data(\"Tree\", Leaf=(), Node=(\"Tree\", \"int64\", \"Tree\"))`; its type parameters\n"
+           "Defines a data type: `data(\"Tree\", Leaf=(), Node=(\"Tree\", \"int64\", \"Tree\"))`; its type "
+           "parameters\n"
            "come after its name: `data(\"List\", \"A\", Nil=(), Cons=(\"A\", \"List[A]\"))`.")
       .def("data_type", &data_type, py::arg("name"), "The constructors of a data type.")
       .def(
@@ -490,14 +513,16 @@ void bind_builder(py::module_& m) {
             });
           },
           py::kw_only(), py::arg("result") = py::none(), py::arg("name") = py::none(),
-          "Decorates a function: `@builder.function(\"List[int64]\", result=\"int64\")`, with a type for each\n"
+          "Decorates a function: `@builder.function(\"List[int64]\", result=\"int64\")`, with a type for "
+          "each\n"
           "parameter. Its body runs once, with expressions, when `module` is called.")
       .def("library", &add_library, py::arg("name"),
            "Adds functions of a library of the language, and the data types that they mention:\n"
            "`builder.library(\"prelude\", \"map\", \"foldl\")`, then `builder[\"map\"]`.")
       .def("__getitem__", &global, py::arg("name"), "The function of this name.")
       .def("module", &module_of, py::arg("function") = py::none(),
-           "The program, type checked. `function` is run: \"main\" unless it is said. Raises DiagnosticError.");
+           "The program, type checked. `function` is run: \"main\" unless it is said. Raises "
+           "DiagnosticError.");
   bind_values(m);
 }
 

@@ -24,7 +24,8 @@ std::string text_of(const ExprHandle& e) {
 }
 
 std::string described(const ExprHandle& e) {
-  return cat("<relay.Expr ", name_of(e.node->kind), e.node->type ? cat(": ", show(e.node->type, 200)) : "", ">");
+  return cat("<relay.Expr ", name_of(e.node->kind), e.node->type ? cat(": ", show(e.node->type, 200)) : "",
+             ">");
 }
 
 }  // namespace
@@ -115,7 +116,8 @@ void bind_operators(py::class_<ExprHandle>& expr) {
 Type required_type(const ExprHandle& e) {
   if (const auto* x = e.node->as<Var>()) settle(e.home, x);
   const Type type = find_type(e.home, e.node);
-  if (!type) throw py::type_error("the type is not known here: give types to the function's parameters and result");
+  if (!type)
+    throw py::type_error("the type is not known here: give types to the function's parameters and result");
   return type;
 }
 
@@ -137,16 +139,16 @@ const TupleType& tuple_type(const ExprHandle& e) {
   const Type type = required_type(e);
   const auto* tuple = type->as<TupleType>();
   if (!tuple) {
-    throw py::type_error(cat("a value of the type ", show(type, 200),
-                             " has no fields: relay.ops.take and relay.ops.strided_slice give parts of tensors"));
+    throw py::type_error(
+        cat("a value of the type ", show(type, 200),
+            " has no fields: relay.ops.take and relay.ops.strided_slice give parts of tensors"));
   }
   return *tuple;
 }
 
 ExprHandle field(const ExprHandle& e, int64_t index) {
   const auto count = static_cast<int64_t>(tuple_type(e).fields.size());
-  if (index < -count || index >= count)
-    throw py::index_error(cat("field ", index, " of a tuple of ", count));
+  if (index < -count || index >= count) throw py::index_error(cat("field ", index, " of a tuple of ", count));
   const auto at = static_cast<uint32_t>(index < 0 ? index + count : index);
   return make(e.home, [&](Builder& b) { return b.proj(e.node, at); });
 }
@@ -178,9 +180,8 @@ ExprHandle call(const ExprHandle& f, const py::args& args) {
     const size_t i = given.size();
     given.push_back(expr_of(f.home, arg, fn ? fn->args[i] : nullptr, cat("argument ", i)));
   }
-  return make(f.home, [&](Builder& b) {
-    return bound(f.home, b, b.call(f.node, given, {}, result_of(fn)), "x");
-  });
+  return make(f.home,
+              [&](Builder& b) { return bound(f.home, b, b.call(f.node, given, {}, result_of(fn)), "x"); });
 }
 
 ExprHandle read(const ExprHandle& cell) {
@@ -206,9 +207,9 @@ void bind_expr(py::module_& m) {
       .def_property_readonly(
           "span", [](const ExprHandle& e) { return place_of(e.node->span, e.home->context().sources()); },
           "where it was written; None if the compiler made it, or if Python does not know the text")
-      .def_property_readonly(
-          "type", &type_of,
-          "found by the type checker when it is asked for, if it is not known; None if it is not determined yet")
+      .def_property_readonly("type", &type_of,
+                             "found by the type checker when it is asked for, if it is not known; None if it "
+                             "is not determined yet")
       .def_property_readonly(
           "shape", [](const ExprHandle& e) { return of_tensor(e, "shape"); },
           "of a tensor: integers, or relay.Dim for what a run tells")
@@ -223,7 +224,8 @@ void bind_expr(py::module_& m) {
       .def("__bool__",
            [](const ExprHandle&) -> bool {
              throw py::type_error(
-                 "the value of an expression is not known while the program is made: relay.if_ decides when it runs");
+                 "the value of an expression is not known while the program is made: relay.if_ decides when "
+                 "it runs");
            })
       .def("__str__", &text_of)
       .def("__repr__", &described);

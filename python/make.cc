@@ -21,7 +21,8 @@ void find_home(py::handle value, HomeRef& found) {
   if (py::isinstance<ConstructorHandle>(value)) home = py::cast<const ConstructorHandle&>(value).home;
   if (home && found && &home->context() != &found->context()) {
     throw py::type_error(
-        "the operands are of two programs: an expression can be used only in the program that it was made in");
+        "the operands are of two programs: an expression can be used only in the program that it was made "
+        "in");
   }
   if (home && !found) found = home;
   if (!py::isinstance<py::tuple>(value) && !py::isinstance<py::list>(value)) return;
@@ -45,8 +46,8 @@ Tensor number(py::handle value, Type wanted, const std::string& what) {
   try {
     return tensor_of(lend(value, entry, what)).copy();
   } catch (const py::value_error&) {
-    throw py::value_error(cat(what, " is the number ", std::string(py::repr(value)), ", which is beyond what ",
-                              entry.text, " holds"));
+    throw py::value_error(cat(what, " is the number ", std::string(py::repr(value)),
+                              ", which is beyond what ", entry.text, " holds"));
   }
 }
 
@@ -54,8 +55,8 @@ Tensor array(py::handle value, const std::string& what) {
   const py::object numpy = py::module_::import("numpy");
   const py::object found = py::hasattr(value, "__array_interface__") ? numpy.attr("asarray")(value)
                                                                      : numpy.attr("from_dlpack")(value);
-  const auto contiguous = py::reinterpret_borrow<py::array>(numpy.attr("array")(
-      found, py::arg("order") = "C", py::arg("copy") = true));
+  const auto contiguous = py::reinterpret_borrow<py::array>(
+      numpy.attr("array")(found, py::arg("order") = "C", py::arg("copy") = true));
   TypeEntry entry{.dtype = dtype_of(contiguous.dtype(), what),
                   .dims = {contiguous.shape(), contiguous.shape() + contiguous.ndim()}};
   entry.text = entry.dtype.name();
@@ -116,10 +117,11 @@ Expr expr_of(const HomeRef& home, py::handle value, Type wanted, const std::stri
   if (py::isinstance<ConstructorHandle>(value)) {
     const auto& c = py::cast<const ConstructorHandle&>(value);
     if (&c.home->context() != &home->context()) throw py::type_error(cat(what, " is of another program"));
-    return make(home, [&](Builder& b) -> Expr {
-             if (c.ctor->fields.empty()) return b.call(b.ctor(*c.ctor), {});
-             return b.ctor(*c.ctor);
-           })
+    return make(home,
+                [&](Builder& b) -> Expr {
+                  if (c.ctor->fields.empty()) return b.call(b.ctor(*c.ctor), {});
+                  return b.ctor(*c.ctor);
+                })
         .node;
   }
   if (is_number(value)) {

@@ -59,9 +59,9 @@ ExprHandle make(const HomeRef& home, F&& f) {
 }
 
 // The value as an expression: one already; a number, of the dtype that `wanted` has if it is a
-// tensor's type, else int32, float32 or bool; an array, whose elements are copied; a tuple or a list
-// of values; a constructor; a Python function, which becomes a function of the program. `what` names
-// it in messages. Raises TypeError or ValueError.
+// tensor's type, else int32, float32 or bool; an array, whose elements are copied; a tuple or a
+// list of values; a constructor; a Python function, which becomes a function of the program. `what`
+// names it in messages. Raises TypeError or ValueError.
 Expr expr_of(const HomeRef& home, py::handle value, Type wanted, const std::string& what);
 bool is_number(py::handle value);  // of Python: it has no dtype of its own
 // The name of the value's class, for messages.

@@ -98,8 +98,7 @@ Program parse(const std::string& text, const std::string& name, const std::optio
   run_interruptibly([loaded, text, name, function] {
     ParseOptions options;
     options.into = loaded->into;
-    const Result<Module> read =
-        typecheck::read(name, text, loaded->diagnostics, op::operators(), options);
+    const Result<Module> read = typecheck::read(name, text, loaded->diagnostics, op::operators(), options);
     if (read) loaded->model = model_of(*read, name, function, loaded->diagnostics);
   });
   return program_of(loaded);

@@ -1,4 +1,5 @@
-// relay.ops: op/registry.h. Each operator is a function of Python, made from its entry in the table.
+// relay.ops: op/registry.h. Each operator is a function of Python, made from its
+// entry in the table.
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -30,7 +31,8 @@ AttrValue text_value(const Home& home, const op::AttrField& field, const std::st
   return home.context().attr_value(dim_of(home.module, py::str(text), what));
 }
 
-AttrValue attr_value(const Home& home, const op::AttrField& field, py::handle value, const std::string& what) {
+AttrValue attr_value(const Home& home, const op::AttrField& field, py::handle value,
+                     const std::string& what) {
   Context& context = home.context();
   if (value.is_none()) return {};
   if (PyBool_Check(value.ptr())) return context.attr_value(py::cast<bool>(value));
@@ -52,9 +54,11 @@ AttrValue attr_value(const Home& home, const op::AttrField& field, py::handle va
     if (integer == -1 && PyErr_Occurred()) throw py::error_already_set();
     return context.attr_value(integer);
   }
-  if (py::hasattr(value, "__float__")) return context.attr_value(py::cast<double>(py::float_(py::reinterpret_borrow<py::object>(value))));
-  throw py::type_error(cat(what, " is of the type ", class_name(value),
-                           ": attributes are constants of the program: numbers, texts, lists of these, None"));
+  if (py::hasattr(value, "__float__"))
+    return context.attr_value(py::cast<double>(py::float_(py::reinterpret_borrow<py::object>(value))));
+  throw py::type_error(
+      cat(what, " is of the type ", class_name(value),
+          ": attributes are constants of the program: numbers, texts, lists of these, None"));
 }
 
 [[noreturn]] void refuse_name(const op::OpDef& op, const std::string& name) {
@@ -62,7 +66,8 @@ AttrValue attr_value(const Home& home, const op::AttrField& field, py::handle va
     if (p.name == name)
       throw py::type_error(cat("`", op.name, "`: the argument `", name, "` is given by its position"));
   }
-  if (op.attrs.empty()) throw py::type_error(cat("`", op.name, "` has no attributes, and `", name, "` is given"));
+  if (op.attrs.empty())
+    throw py::type_error(cat("`", op.name, "` has no attributes, and `", name, "` is given"));
   const auto names = names_of(op.attrs, [](const op::AttrField& a) { return a.name; });
   const std::string meant = did_you_mean(name, names);
   throw py::type_error(cat("`", op.name, "` has no attribute `", name, "`",
@@ -83,7 +88,8 @@ Attrs attrs_of(const Home& home, const op::OpDef& op, const Named& named) {
       throw py::type_error(cat("`", op.name, "`: attribute `", name,
                                "` is an expression, and attributes are constants of the program"));
     }
-    out.push_back({name, attr_value(home, field_of(op, name), value, cat("`", op.name, "`: attribute `", name, "`"))});
+    out.push_back(
+        {name, attr_value(home, field_of(op, name), value, cat("`", op.name, "`: attribute `", name, "`"))});
   }
   const Attrs attrs = home.context().attrs(out);
   for (const op::AttrError& wrong : op.check_attrs(attrs))
@@ -97,7 +103,8 @@ void check_count(const op::OpDef& op, size_t given) {
   if (given == op.params.size()) return;
   const auto names = names_of(op.params, [](const op::Param& p) { return p.name; });
   const std::string why = given < names.size() ? cat(": `", names[given], "` is missing") : std::string();
-  throw py::type_error(cat("`", op.name, "` takes ", names.size(), names.size() == 1 ? " argument" : " arguments",
+  throw py::type_error(cat("`", op.name, "` takes ", names.size(),
+                           names.size() == 1 ? " argument" : " arguments",
                            names.empty() ? "" : cat(" (", join(names, ", "), ")"), ", and ", given,
                            given == 1 ? " is" : " are", " given", why));
 }
@@ -110,9 +117,10 @@ Type type_of_numbers(const HomeRef& home, const op::OpDef& op, const std::vector
     if (!args[i]) continue;
     const Type type = find_type(home, args[i]);
     if (!type) {
-      throw py::type_error(cat("`", op.name, "`: the type of `", op.params[i].name,
-                               "` is not known here, so the number beside it has no dtype: give it one, as "
-                               "relay.const(1, \"int64\"), or give types to the function's parameters and result"));
+      throw py::type_error(
+          cat("`", op.name, "`: the type of `", op.params[i].name,
+              "` is not known here, so the number beside it has no dtype: give it one, as "
+              "relay.const(1, \"int64\"), or give types to the function's parameters and result"));
     }
     const auto* tensor = type->as<TensorType>();
     if (tensor && !tensor->dtype.is_bool()) return type;
@@ -143,7 +151,8 @@ std::vector<Expr> exprs_of(const HomeRef& home, const op::OpDef& op, const std::
                                const op::RelationError& error) {
   find_type(home, call.node);  // the checker says more, with the places of the arguments
   Diagnostics diagnostics;
-  diagnostics.error(call.node->span, error.slug.value_or(Slug("bad-argument")), cat("`", op.name, "`: ", error.reason));
+  diagnostics.error(call.node->span, error.slug.value_or(Slug("bad-argument")),
+                    cat("`", op.name, "`: ", error.reason));
   raise_diagnostics(diagnostics, home->context().sources());
 }
 
@@ -171,8 +180,7 @@ ExprHandle apply(const op::OpDef& op, const std::vector<py::object>& args, const
       wrong = error;
     }
   }
-  const ExprHandle call =
-      make(home, [&](Builder& b) { return b.call(b.op(op), exprs, attrs, type); });
+  const ExprHandle call = make(home, [&](Builder& b) { return b.call(b.op(op), exprs, attrs, type); });
   if (wrong) refuse_types(home, call, op, *wrong);
   return call;
 }
@@ -271,10 +279,8 @@ void add_getattr(py::module_& module, const std::string& prefix) {
 
 std::string python_type(const op::AttrField& field) {
   static const std::map<std::string, std::string> kTypes = {
-      {"bool", "bool"},         {"int", "int"},         {"float", "float"},
-      {"string", "str"},        {"dtype", "_DType"},    {"dim", "_Dim"},
-      {"ints", "_Ints"},        {"floats", "_Floats"},  {"dims", "_Dims"},
-      {"strings", "_Strings"},
+      {"bool", "bool"}, {"int", "int"},    {"float", "float"},    {"string", "str"}, {"dtype", "_DType"},
+      {"dim", "_Dim"},  {"ints", "_Ints"}, {"floats", "_Floats"}, {"dims", "_Dims"}, {"strings", "_Strings"},
   };
   std::string type = field.type;
   const bool optional = type.ends_with('?');

@@ -20,8 +20,9 @@ bool is_only_ambiguous(const Diagnostics& diagnostics) {
   return true;
 }
 
+// Functions of Python have no type parameters: a type that depends on one is not determined yet.
 void learn(NodeMap<Type>& types, Expr e, Type type) {
-  if (type && !type->has_hole) types[e] = type;
+  if (type && !type->has_hole && !type->has_type_var) types[e] = type;
 }
 
 void learn(NodeMap<Type>& types, Pattern was, Pattern now) {

@@ -50,6 +50,7 @@ Expr in_scope(const HomeRef& home, Around around, const std::function<Expr()>& b
     ~Close() { r.scopes.resize(depth); }
   } close{r, depth};
   Expr out = body();
+  if (r.scopes.size() != depth + 1) throw py::type_error("two threads make the same program at once");
   while (!r.scopes[depth].functions.empty()) {
     const Var* x = r.scopes[depth].functions.back();
     r.scopes[depth].functions.pop_back();
@@ -106,18 +107,33 @@ void settle(const HomeRef& home, const Var* x) {
   r.scopes.back().bindings.push_back({x, fn});
 }
 
+std::string name_of(py::handle f) { return py::str(py::getattr(f, "__name__", py::str("f"))); }
+
+std::vector<std::string> parameter_names(py::handle f) {
+  const py::module_ inspect = py::module_::import("inspect");
+  const py::object parameters = inspect.attr("signature")(f).attr("parameters");
+  const py::object kind = inspect.attr("Parameter");
+  std::vector<std::string> out;
+  for (const py::handle p : parameters.attr("values")()) {
+    const bool by_place = p.attr("kind").is(kind.attr("POSITIONAL_ONLY")) ||
+                          p.attr("kind").is(kind.attr("POSITIONAL_OR_KEYWORD"));
+    if (by_place && p.attr("default").is(kind.attr("empty"))) out.push_back(py::str(p.attr("name")));
+  }
+  return out;
+}
+
 Expr fn_of(const HomeRef& home, const py::function& f, Type wanted) {
   if (!home->recording)
     throw py::type_error("a Python function can be a value only in a program under construction");
-  const py::object names = py::module_::import("inspect").attr("signature")(f).attr("parameters");
+  const std::vector<std::string> names = parameter_names(f);
   const auto* type = wanted ? wanted->as<FnType>() : nullptr;
-  const bool typed = type && !type->has_type_var && type->args.size() == py::len(names);
+  const bool typed = type && !type->has_type_var && type->args.size() == names.size();
   Builder b(home->context());
-  LateFunction late{.name = py::str(f.attr("__name__")), .body = f, .params = {}};
+  LateFunction late{.name = name_of(f), .body = f, .params = {}};
   late.span = home->files.caller(home->context().sources());
   b.set_span(late.span);
-  for (const py::handle name : names)
-    late.params.push_back(b.var(std::string(py::str(name)), typed ? type->args[late.params.size()] : nullptr));
+  for (const std::string& name : names)
+    late.params.push_back(b.var(name, typed ? type->args[late.params.size()] : nullptr));
   if (typed) late.result = type->result;
   return run_body(home, late, nullptr);
 }

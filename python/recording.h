@@ -27,8 +27,8 @@ using Around = std::function<Expr(Builder& b, Expr inside)>;
 
 struct Scope {
   std::vector<Binding> bindings = {};
-  Around around = {};                        // null: the scope is entered without binding anything
-  std::vector<const Var*> functions = {};    // local functions whose bodies have not run yet
+  Around around = {};                      // null: the scope is entered without binding anything
+  std::vector<const Var*> functions = {};  // local functions whose bodies have not run yet
 };
 
 // A function whose body is a function of Python, which runs when it is first needed.
@@ -51,7 +51,8 @@ struct Recording {
 
 // Runs `body` in a scope of its own and returns its value with what the scope has bound.
 // `has_effects` says whether it has bound anything.
-Expr in_scope(const HomeRef& home, Around around, const std::function<Expr()>& body, bool* has_effects = nullptr);
+Expr in_scope(const HomeRef& home, Around around, const std::function<Expr()>& body,
+              bool* has_effects = nullptr);
 
 // Binds the value in the innermost scope and returns the variable; the value itself if no function
 // is being made.
@@ -67,8 +68,13 @@ void settle(const HomeRef& home, const Var* x);
 // A function that only calls itself: what the checker takes for one whose body is not made yet.
 const Fn* stand_in(Builder& b, const LateFunction& f);
 
-// The module with the functions that these expressions mention, and these themselves, but no others.
+// The module with the functions that these expressions mention, and these
+// themselves, but no others.
 Module with_mentioned(const Module& module, std::vector<Expr> roots);
+
+// Of a Python function. Parameters that have a default keep it, and are none of the program's.
+std::string name_of(py::handle f);
+std::vector<std::string> parameter_names(py::handle f);
 
 // A Python function as a value: its parameters have the types of `wanted`, if that is a function's.
 Expr fn_of(const HomeRef& home, const py::function& f, Type wanted);

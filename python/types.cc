@@ -28,8 +28,9 @@ TypeHandle tensor_type(const py::sequence& shape, py::handle dtype) {
 
 // The name of a dtype as a type, for messages; other values by their class.
 [[noreturn]] void refuse(py::handle spec, const std::string& what) {
-  throw py::type_error(cat("argument `", what, "` is a ", class_name(spec),
-                           ": give a type as a text, as \"Tensor[(2, n), float32]\", a relay.Type, or an array"));
+  throw py::type_error(
+      cat("argument `", what, "` is a ", class_name(spec),
+          ": give a type as a text, as \"Tensor[(2, n), float32]\", a relay.Type, or an array"));
 }
 
 // Reads a text that is one type, or one extent.
@@ -43,9 +44,11 @@ T parsed(const std::string& text, const std::string& name, const Module& module,
   return *out;
 }
 
-Result<Dim> parse_dim(std::string name, std::string text, Diagnostics& diagnostics, const ParseOptions& options) {
+Result<Dim> parse_dim(std::string name, std::string text, Diagnostics& diagnostics,
+                      const ParseOptions& options) {
   // An extent stands nowhere alone, so this is the type of a vector.
-  const Result<Type> type = parse_type(std::move(name), cat("Tensor[(", text, "), bool]"), diagnostics, options);
+  const Result<Type> type =
+      parse_type(std::move(name), cat("Tensor[(", text, "), bool]"), diagnostics, options);
   if (!type) return kReported;
   const auto* tensor = (*type)->as<TensorType>();
   if (tensor && tensor->rank() == 1) return tensor->dims[0];
@@ -78,10 +81,10 @@ void bind_dim(py::module_& m) {
     const char *name, *swapped;
     Dim (*apply)(Dim, Dim);
   };
-  for (const Operation& o : {Operation{"__add__", "__radd__", add}, Operation{"__sub__", "__rsub__", subtract},
-                             Operation{"__mul__", "__rmul__", multiply},
-                             Operation{"__floordiv__", "__rfloordiv__", floor_div},
-                             Operation{"__mod__", "__rmod__", floor_mod}}) {
+  for (const Operation& o :
+       {Operation{"__add__", "__radd__", add}, Operation{"__sub__", "__rsub__", subtract},
+        Operation{"__mul__", "__rmul__", multiply}, Operation{"__floordiv__", "__rfloordiv__", floor_div},
+        Operation{"__mod__", "__rmod__", floor_mod}}) {
     dim.def(o.name, [f = o.apply](const DimHandle& a, py::handle b) { return calculated(a, b, f, false); });
     dim.def(o.swapped, [f = o.apply](const DimHandle& a, py::handle b) { return calculated(a, b, f, true); });
   }
@@ -121,7 +124,8 @@ py::object fields(const TypeHandle& t) {
   const auto* tuple = t.type->as<TupleType>();
   if (!tuple) return py::none();
   py::tuple out(tuple->fields.size());
-  for (size_t i = 0; i < tuple->fields.size(); ++i) out[i] = py::cast(TypeHandle{t.context, tuple->fields[i]});
+  for (size_t i = 0; i < tuple->fields.size(); ++i)
+    out[i] = py::cast(TypeHandle{t.context, tuple->fields[i]});
   return out;
 }
 
@@ -138,8 +142,8 @@ DimHandle own_dim(Dim dim) {
 }
 
 bool is_extent(py::handle value) {
-  return py::isinstance<py::int_>(value) || py::isinstance<py::str>(value) || py::isinstance<DimHandle>(value) ||
-         PyIndex_Check(value.ptr());
+  return py::isinstance<py::int_>(value) || py::isinstance<py::str>(value) ||
+         py::isinstance<DimHandle>(value) || PyIndex_Check(value.ptr());
 }
 
 Dim dim_of(const Module& module, py::handle extent, const std::string& what) {
@@ -161,7 +165,8 @@ Type type_of_spec(const Module& module, py::handle spec, const std::string& what
   if (spec.is_none()) return nullptr;
   if (py::isinstance<TypeHandle>(spec))
     return Importer(module.context()).type(py::cast<const TypeHandle&>(spec).type);
-  if (py::isinstance<py::str>(spec)) return parsed<Type>(py::str(spec), cat("<", what, ">"), module, &parse_type);
+  if (py::isinstance<py::str>(spec))
+    return parsed<Type>(py::str(spec), cat("<", what, ">"), module, &parse_type);
   if (!py::hasattr(spec, "shape") || !py::hasattr(spec, "dtype")) refuse(spec, what);
   std::vector<Dim> dims;
   for (const py::handle d : py::reinterpret_borrow<py::sequence>(spec.attr("shape")))

@@ -49,6 +49,11 @@ class TraceTest(unittest.TestCase):
             self.assertEqual(model.inputs, ["x", "y"])
             self.assertIn("fn(Tensor[(2, n), float32], int64)", model["main"].type)
 
+    def test_operators_and_functions_with_defaults_are_traced(self):
+        self.assertEqual(float(relay.interpret(relay.trace(ops.add, ["float32", "float32"]), 1.0, 2.0)), 3)
+        model = relay.trace(lambda x, factor=3, *, shift=1: x * factor + shift, "float32")
+        self.assertEqual((model.inputs, float(relay.interpret(model, 2.0))), (["x"], 7))
+
     def test_weights_are_copied(self):
         weight = f32(1, 2, 3)
         model = relay.trace(lambda x: x + weight, ["Tensor[(3), float32]"])
@@ -88,7 +93,7 @@ class BuilderTest(unittest.TestCase):
 
         @b.function("List[int64]", name="main")
         def _(xs):
-            return total(xs), total(List.Cons(5, List.Nil()))
+            return total(xs), total(List.Cons(relay.const(5, "int64"), List.Nil()))
 
         model = b.module()
         for run in (lambda xs: relay.interpret(model, xs), relay.jit(model)):
@@ -238,7 +243,7 @@ class MistakesTest(unittest.TestCase):
 
     def test_results(self):
         self.assertEqual(
-            self.refused(lambda x: None), "the result of `<lambda>` is None, and a program has no such value"
+            self.refused(lambda x: None), "the result of `main` is None, and a program has no such value"
         )
         with self.assertRaises(relay.DiagnosticError):
             relay.trace(lambda x: x, ["int32"], result="int64")
