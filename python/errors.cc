@@ -43,6 +43,19 @@ std::string text_of_trap(const std::string& message, Span at, const SourceMap& s
              std::string(begin.column - 1, ' '), "^", std::string(width - 1, '~'));
 }
 
+// The level of `warnings` at which the caller of this package stands: some of it is in Python.
+int level_of_caller() {
+  int level = 1;
+  py::object frame = py::module_::import("sys").attr("_getframe")(0);
+  for (; !frame.is_none(); frame = frame.attr("f_back"), ++level) {
+    const py::object name = frame.attr("f_globals").attr("get")("__name__", "");
+    if (!py::isinstance<py::str>(name)) break;
+    const auto module = py::cast<std::string>(name);
+    if (module != "relay" && !module.starts_with("relay.")) break;
+  }
+  return level;
+}
+
 py::object class_of(const char* name) { return py::module_::import("relay._relay").attr(name); }
 
 struct Failure {
@@ -108,7 +121,7 @@ void warn(const Diagnostics& diagnostics, const SourceMap& sources) {
   for (const Diagnostic* d : diagnostics.in_order()) {
     if (d->severity() != Severity::kWarning) continue;
     const std::string text = utf8(trimmed_end(render(*d, sources)));
-    if (PyErr_WarnEx(class_of("DiagnosticWarning").ptr(), text.c_str(), 1) != 0)
+    if (PyErr_WarnEx(class_of("DiagnosticWarning").ptr(), text.c_str(), level_of_caller()) != 0)
       throw py::error_already_set();
   }
 }
@@ -134,7 +147,19 @@ void bind_errors(py::module_& m) {
       .def_readonly("span", &Said::span)
       .def_readonly("notes", &Said::notes)
       .def_readonly("text", &Said::text)
-      .def("__repr__", [](const Said& s) { return trimmed_end(s.text); });
+      .def("__repr__", [](const Said& s) { return trimmed_end(s.text); })
+      .def(py::pickle(
+          [](const Said& s) {
+            return py::make_tuple(s.is_error, s.slug, s.message, s.text, s.span, s.notes);
+          },
+          [](const py::tuple& t) {
+            return Said{t[0].cast<bool>(),
+                        t[1].cast<std::string>(),
+                        t[2].cast<std::string>(),
+                        t[3].cast<std::string>(),
+                        t[4].cast<std::optional<Place>>(),
+                        t[5].cast<std::vector<std::string>>()};
+          }));
 }
 
 }  // namespace relay::python

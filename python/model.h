@@ -11,11 +11,14 @@
 
 namespace relay::python {
 
+class PassReport;  // python/pass_report.h
+
 struct Program {
   driver::Model model;
   // Of the module's context, in which one thread at a time may make expressions. All modules that
   // passes made of each other share both.
   std::shared_ptr<std::timed_mutex> context = std::make_shared<std::timed_mutex>();
+  std::shared_ptr<PassReport> report = {};  // of the passes that made it
 
   const SourceMap& sources() const { return model.module.context().sources(); }
 };

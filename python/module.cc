@@ -14,8 +14,10 @@ PYBIND11_MODULE(_relay, m) {
   relay::python::bind_model(m);
   relay::python::bind_builder(m);
   relay::python::bind_passes(m);
+  relay::python::bind_patterns(m);
   relay::python::bind_engines(m);
   relay::python::bind_artifact(m);
   relay::python::bind_verifier(m);
+  relay::python::bind_debugger(m);
   relay::python::wait_for_abandoned_work_at_exit();
 }

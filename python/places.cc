@@ -71,7 +71,13 @@ void bind_places(py::module_& m) {
       .def_readonly("column", &Place::column)
       .def_readonly("end_line", &Place::end_line)
       .def_readonly("end_column", &Place::end_column)
-      .def("__repr__", [](const Place& p) { return cat(p.file, ":", p.line, ":", p.column); });
+      .def("__repr__", [](const Place& p) { return cat(p.file, ":", p.line, ":", p.column); })
+      .def(py::pickle(
+          [](const Place& p) { return py::make_tuple(p.file, p.line, p.column, p.end_line, p.end_column); },
+          [](const py::tuple& t) {
+            return Place{t[0].cast<std::string>(), t[1].cast<size_t>(), t[2].cast<size_t>(),
+                         t[3].cast<size_t>(), t[4].cast<size_t>()};
+          }));
 }
 
 }  // namespace relay::python
