@@ -14,6 +14,7 @@ void bind_expr(py::module_& m);      // ir/expr.h
 void bind_ops(py::module_& m);       // op/registry.h
 void bind_builder(py::module_& m);   // ir/builder.h
 void bind_model(py::module_& m);     // driver/model.h
+void bind_export(py::module_& m);    // exporter/onnx/export.h
 void bind_passes(py::module_& m);    // passes/pass.h, passes/runner.h
 void bind_patterns(py::module_& m);  // pattern/
 void bind_engines(py::module_& m);   // driver/engines.h

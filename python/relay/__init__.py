@@ -54,9 +54,12 @@ from relay._relay import (
     pipeline,
     ref,
     trace,
-    verify,
 )
+from relay import display
 from relay.data import Data
+from relay.verification import verify
+
+display.install()
 
 __all__ = [
     "Breakpoint",
