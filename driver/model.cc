@@ -57,6 +57,21 @@ size_t tensors_in(Type type) {
 
 bool is_onnx(const std::string& path) { return path.ends_with(".onnx"); }
 
+bool is_empty(const Module& m) {
+  return m.functions().empty() && m.kernels().empty() && m.data_types().empty();
+}
+
+Reported no_such_function(const Module& m, const std::string& path, const std::string& function,
+                          Diagnostics& diagnostics) {
+  const std::vector<std::string> all = names_of(m.functions(), [](const auto& f) { return f.first.text(); });
+  Diagnostic& d =
+      diagnostics.error(Span::none(), "no-such-function", cat(path, " has no function @", function));
+  suggest(d, function, all);
+  d.note(all.empty() ? std::string("it has none")
+                     : cat("choose another with --function; there are: ", join(all, ", ")));
+  return kReported;
+}
+
 }  // namespace
 
 bool is_artifact(const std::string& path) { return path.ends_with(".so") || path.ends_with(".a"); }
@@ -75,21 +90,6 @@ Result<Model> load(const std::string& path, const LoadOptions& options, Diagnost
   Result<Reading> read = driver::read(path, options, diagnostics);
   Result<Module> checked = read ? driver::checked(read->module, diagnostics) : Result<Module>(kReported);
   if (!checked) return kReported;
-  if (!checked->function(options.function) && options.may_lack_function &&
-      !(checked->functions().empty() && checked->kernels().empty() && checked->data_types().empty()))
-    return Model{.module = *checked, .function = "", .known = options.known, .files = read->files};
-  if (!checked->function(options.function)) {
-    const std::vector<std::string> all =
-        names_of(checked->functions(), [](const auto& f) { return f.first.text(); });
-    Diagnostic& d = diagnostics.error(Span::none(), "no-such-function",
-                                      cat(path, " has no function @", options.function));
-    suggest(d, options.function, all);
-    d.note(all.empty() ? std::string("it has none")
-                       : cat("choose another with --function; there are: ", join(all, ", ")));
-    return kReported;
-  }
-  if (options.runs) checked = with_libraries(*checked, options.function, options.libraries, diagnostics);
-  if (!checked) return kReported;
   std::vector<std::string> files = options.files;
   files.insert(files.end(), read->files.begin(), read->files.end());
   Result<Model> model = model_of(*checked, path, options, std::move(files), diagnostics);
@@ -100,7 +100,15 @@ Result<Model> load(const std::string& path, const LoadOptions& options, Diagnost
 Result<Model> model_of(const Module& checked, const std::string& path, const LoadOptions& options,
                        std::vector<std::string> files, Diagnostics& diagnostics) {
   const Fn* fn = checked.function(options.function);
-  Model model{.module = checked,
+  if (!fn && options.may_lack_function && !is_empty(checked))
+    return Model{.module = checked, .function = "", .known = options.known, .files = std::move(files)};
+  if (!fn) return no_such_function(checked, path, options.function, diagnostics);
+  Result<Module> linked = options.runs
+                              ? with_libraries(checked, options.function, options.libraries, diagnostics)
+                              : Result<Module>(checked);
+  if (!linked) return kReported;
+  fn = linked->function(options.function);
+  Model model{.module = *linked,
               .function = options.function,
               .known = options.known,
               .files = std::move(files),

@@ -64,7 +64,8 @@ struct Reading {
   bool took_extents = false;            // those of LoadOptions::examples
 };
 Result<Reading> read(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics);
-// A typed module as a model. `files`: what it was read from.
+// A typed module as a model. `files`: what it was read from. Reports "no-such-function" if the
+// module has not the function that is run.
 Result<Model> model_of(const Module& checked, const std::string& path, const LoadOptions& options,
                        std::vector<std::string> files, Diagnostics& diagnostics);
 

@@ -144,6 +144,22 @@ const OpRule& rule_of(const OpDef& op) {
   return *rule;
 }
 
+std::string description(const OpDef& op) {
+  const OpRule& rule = rule_of(op);
+  std::string out = cat(op.doc, "\n\n");
+  for (const std::string_view part : {rule.formula, rule.signature, rule.constraints})
+    for_each_line(part, [&](std::string_view line) { out += cat("  ", line, "\n"); });
+  for_each_line(rule.notes, [&](std::string_view note) { out += cat("\n", note, "\n"); });
+  out += "\n";
+  for (const Param& p : op.params) out += cat("  argument  ", p.name, ": ", p.doc, "\n");
+  for (const AttrField& a : op.attrs) {
+    out += cat("  attribute ", a.name, ": ", a.type,
+               a.default_text.empty() ? " (required)" : cat(" = ", a.default_text),
+               a.doc.empty() ? "" : cat(", ", a.doc), "\n");
+  }
+  return out;
+}
+
 std::string markdown(const std::function<std::string_view(std::string_view)>& example_of) {
   std::map<std::string, std::vector<const OpDef*>> families;
   for (const OpDef* op : all_ops()) families[family(op->name)].push_back(op);

@@ -20,6 +20,10 @@ struct OpRule {
 };
 const OpRule& rule_of(const OpDef& op);
 
+// What the table says of the operator as a plain text: what it computes, its signature, constraints
+// and notes, then its arguments and attributes. Ends in a new line.
+std::string description(const OpDef& op);
+
 // docs/operators.md, by family: the folder that an operator's name begins with, and "core" for the
 // others. `example_of` gives a checked example of the operator with a name, or nothing.
 std::string markdown(const std::function<std::string_view(std::string_view)>& example_of);

@@ -1,6 +1,8 @@
 #include "python/arguments.h"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 
 #include "base/cat.h"
 
@@ -47,6 +49,20 @@ void place_in_order(const Signature& signature, const py::sequence& args, std::v
   for (size_t i = 0; i < count; ++i) out[i] = args[i];
 }
 
+// The option as a number from `least`.
+template <class T>
+std::optional<T> limit(const py::kwargs& named, const char* option, T least) {
+  const py::object given = take(named, option);
+  if (given.is_none()) return std::nullopt;
+  try {
+    const T value = py::cast<T>(given);
+    if (value >= least) return value;
+  } catch (const py::cast_error&) {
+    throw py::type_error(cat("argument `", option, "` is no number that it can have"));
+  }
+  throw py::value_error(cat("argument `", option, "` is below ", least));
+}
+
 }  // namespace
 
 std::vector<py::object> ordered(const Signature& signature, const py::args& args, const py::kwargs& named) {
@@ -81,6 +97,18 @@ py::object take(const py::kwargs& named, const char* option) {
   py::object value = py::reinterpret_borrow<py::object>(found);
   PyDict_DelItemString(named.ptr(), option);
   return value;
+}
+
+interp::Limits take_limits(const py::kwargs& named) {
+  interp::Limits limits;
+  if (const auto n = limit<uint64_t>(named, "fuel", 1)) limits.fuel = *n;
+  if (const auto n = limit<size_t>(named, "max_depth", 1)) limits.max_depth = *n;
+  if (const auto n = limit<uint64_t>(named, "max_memory", 1)) limits.max_bytes = *n;
+  if (const auto seconds = limit<double>(named, "max_time", 0)) {
+    if (!(*seconds <= 3e8)) throw py::value_error("argument `max_time` is in seconds, at most 3e8");
+    limits.max_time = std::chrono::nanoseconds(static_cast<int64_t>(*seconds * 1e9));
+  }
+  return limits;
 }
 
 std::vector<Lent> lend_outputs(py::handle out, const Signature& signature,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "interp/limits.h"
 #include "python/signature.h"
 #include "python/tensors.h"
 
@@ -26,6 +27,9 @@ py::object run_async(const py::object& call, const py::args& args, const py::kwa
 
 // Takes a keyword argument out: None if it is not there.
 py::object take(const py::kwargs& named, const char* option);
+
+// Takes the options `fuel`, `max_depth`, `max_time` (seconds) and `max_memory` (bytes) out.
+interp::Limits take_limits(const py::kwargs& named);
 
 // The arrays of `out=`, one for each of these tensors of the result: an array, or a tuple or list.
 std::vector<Lent> lend_outputs(py::handle out, const Signature& signature,

@@ -6,6 +6,7 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "python/arguments.h"
 #include "python/artifact.h"
 #include "python/bindings.h"
+#include "python/closable.h"
 #include "python/errors.h"
 #include "python/model.h"
 #include "python/values.h"
@@ -38,6 +40,13 @@ namespace {
   }
 }
 
+// Raises OSError with the text, if there is one.
+void raise_if(const std::string& wrong) {
+  if (wrong.empty()) return;
+  PyErr_SetString(PyExc_OSError, wrong.c_str());
+  throw py::error_already_set();
+}
+
 py::array array_of(const DLTensor& t, DType dtype) {
   const std::vector<int64_t> shape(t.shape, t.shape + t.ndim);
   py::array out = new_array(numpy_dtype(dtype), shape);
@@ -47,10 +56,16 @@ py::array array_of(const DLTensor& t, DType dtype) {
   return out;
 }
 
+// How an artifact is opened.
+struct Opening {
+  int threads = 0;  // 0: as many as it was compiled for
+  std::optional<Denormals> denormals = {};
+};
+
 class Compiled {
  public:
-  Compiled(std::shared_ptr<const Artifact> artifact, bool has_threads)
-      : artifact_(std::move(artifact)), has_threads_(has_threads) {
+  Compiled(std::shared_ptr<const Artifact> artifact, Opening opening)
+      : artifact_(std::move(artifact)), opening_(opening) {
     for (const uint32_t t : signature().results) {
       const TypeEntry& type = signature().types[t];
       Result result{type, std::nullopt, std::nullopt};
@@ -60,7 +75,7 @@ class Compiled {
   }
 
   py::object call(const py::args& args, const py::kwargs& named) {
-    if (has_threads_ && forks() != forks_)
+    if (opening_.threads != 1 && forks() != forks_)
       throw std::runtime_error(
           "the process was forked, which ended the threads of the model: open it again here");
     const py::object out = PyDict_GET_SIZE(named.ptr()) > 0 ? take(named, "out") : py::none();
@@ -72,24 +87,30 @@ class Compiled {
     return call_with_values(given);
   }
 
+  // The bytes of the library and of the weights beside it, if they are beside it.
+  py::tuple pickled() const {
+    std::string weights, library = read(artifact_->path());
+    const std::string name = weights_file();
+    if (!name.empty()) weights = read(beside(name));
+    return py::make_tuple(
+        py::bytes(library), name, py::bytes(weights), opening_.threads,
+        opening_.denormals ? py::cast(*opening_.denormals == Denormals::kKeep) : py::none());
+  }
+
   // Other processes and models may have a library of this path open, so it is replaced and never
   // written into.
   void save(const std::filesystem::path& path) const {
     std::vector<FileContents> files{{path.string(), Contents::of_file(artifact_->path())}};
-    const std::string weights = py::str(described()["weights"]);
-    if (weights != "embedded") {
-      const std::filesystem::path from = std::filesystem::path(artifact_->path()).replace_filename(weights);
-      const std::filesystem::path to = std::filesystem::path(path).replace_filename(weights);
-      files.push_back({to.string(), Contents::of_file(from.string())});
+    if (const std::string name = weights_file(); !name.empty()) {
+      const std::filesystem::path to = std::filesystem::path(path).replace_filename(name);
+      files.push_back({to.string(), Contents::of_file(beside(name))});
     }
     std::string wrong;
     {
       const Unlocked without;
       wrong = write_files_atomically(files);
     }
-    if (wrong.empty()) return;
-    PyErr_SetString(PyExc_OSError, wrong.c_str());
-    throw py::error_already_set();
+    raise_if(wrong);
   }
 
   const Signature& signature() const { return artifact_->signature(); }
@@ -104,6 +125,24 @@ class Compiled {
   };
 
   const relay_api& api() const { return artifact_->api(); }
+
+  // The name of the file of weights beside the library; empty if they are in it.
+  std::string weights_file() const {
+    const std::string weights = py::str(described()["weights"]);
+    return weights == "embedded" ? "" : weights;
+  }
+  std::string beside(const std::string& name) const {
+    return std::filesystem::path(artifact_->path()).replace_filename(name).string();
+  }
+  static std::string read(const std::string& path) {
+    std::string bytes, wrong;
+    {
+      const Unlocked without;
+      wrong = read_file(path, UINT64_MAX, bytes);
+    }
+    raise_if(wrong);
+    return bytes;
+  }
 
   // Calls `body` with the context, without the GIL. Ctrl-C stops it.
   template <class Body>
@@ -258,7 +297,7 @@ class Compiled {
   }
 
   std::shared_ptr<const Artifact> artifact_;
-  bool has_threads_;
+  Opening opening_;
   unsigned forks_ = forks();
   std::vector<Result> results_;
 };
@@ -269,34 +308,63 @@ struct Made {
   std::shared_ptr<Artifact> artifact;
 };
 
-void open_into(Made& made, const std::string& path, unsigned threads, std::optional<Denormals> denormals) {
+void open_into(Made& made, const std::string& path, Opening opening) {
   auto artifact = std::make_shared<Artifact>();
-  if (std::string wrong = artifact->open(path, threads, denormals); !wrong.empty()) {
+  if (std::string wrong = artifact->open(path, static_cast<unsigned>(opening.threads), opening.denormals);
+      !wrong.empty()) {
     made.diagnostics.error(Span::none(), "cannot-load", wrong);
     return;
   }
   made.artifact = std::move(artifact);
 }
 
-std::unique_ptr<Compiled> compiled(const std::shared_ptr<Made>& made, const SourceMap& sources, int threads) {
+using Held = Closable<Compiled>;
+
+Held compiled(const std::shared_ptr<Made>& made, const SourceMap& sources, Opening opening) {
   if (!made->artifact) raise_diagnostics(made->diagnostics, sources);
   warn(made->diagnostics, sources);
-  return std::make_unique<Compiled>(std::move(made->artifact), threads != 1);
+  return Held(std::make_shared<Compiled>(std::move(made->artifact), opening));
 }
 
-std::unique_ptr<Compiled> open(const std::filesystem::path& path, int threads) {
+Held open(const std::filesystem::path& path, int threads) {
   check_threads(threads);
+  const Opening opening{threads};
   const auto made = std::make_shared<Made>();
   // With a folder in it: a bare name would be looked for where the system keeps libraries.
   const std::string absolute = std::filesystem::absolute(path).string();
-  run_interruptibly([made, absolute, threads] {
-    open_into(*made, absolute, static_cast<unsigned>(threads), std::nullopt);
-  });
-  return compiled(made, {}, threads);
+  run_interruptibly([made, absolute, opening] { open_into(*made, absolute, opening); });
+  return compiled(made, {}, opening);
 }
 
-std::unique_ptr<Compiled> compile(const Program& given, const std::string& target, int threads, int level,
-                                  const std::string& denormals, const std::string& name) {
+// The model that `pickled` wrote.
+Held unpickled(const py::tuple& state) {
+  const auto library = py::cast<std::string>(state[0]), name = py::cast<std::string>(state[1]),
+             weights = py::cast<std::string>(state[2]);
+  Opening opening{py::cast<int>(state[3])};
+  if (!state[4].is_none())
+    opening.denormals = py::cast<bool>(state[4]) ? Denormals::kKeep : Denormals::kFlush;
+  const auto made = std::make_shared<Made>();
+  run_interruptibly([made, library, name, weights, opening] {
+    auto folder = std::make_unique<TemporaryFolder>();
+    std::string wrong = folder->make();
+    const std::string path = folder->path() + "/model.so";
+    std::vector<FileContents> files{{path, library}};
+    // A name alone: what is pickled writes nothing elsewhere.
+    const std::string beside = std::filesystem::path(name).filename().string();
+    if (!beside.empty()) files.push_back({cat(folder->path(), "/", beside), weights});
+    if (wrong.empty()) wrong = write_files_atomically(files);
+    if (!wrong.empty()) {
+      made->diagnostics.error(Span::none(), "file-unwritable", wrong);
+      return;
+    }
+    open_into(*made, path, opening);
+    if (made->artifact) made->artifact->keep(std::move(folder));
+  });
+  return compiled(made, {}, opening);
+}
+
+Held compile(const Program& given, const std::string& target, int threads, int level,
+             const std::string& denormals, const std::string& name, const py::object& progress) {
   const driver::Options options = engine_options(level, threads, target, denormals);
   if (std::string wrong = target::cannot_run(options.target); !wrong.empty())
     throw py::value_error(cat("argument `target`: ", wrong));
@@ -307,43 +375,57 @@ std::unique_ptr<Compiled> compile(const Program& given, const std::string& targe
   emit.threads = threads;
   emit.denormals = options.denormals;
   emit.kernel_files = 2 * usable_cores();
+  const Opening opening{threads, emit.denormals};
   const auto made = std::make_shared<Made>();
-  run_interruptibly([made, program, options, emit] {
+  const Progress told(progress);
+  const auto work = [made, program, options, emit, opening, say = told.say()] {
+    const auto begins = [&](size_t stage, const char* what) {
+      if (say) say(stage, 3, what);
+    };
     auto folder = std::make_unique<TemporaryFolder>();
     if (std::string wrong = folder->make(); !wrong.empty()) {
       made->diagnostics.error(Span::none(), "file-unwritable", wrong);
       return;
     }
     const std::string path = folder->path() + "/model.so";
+    begins(0, "passes and kernels");
     const Result<aot::Sources> sources =
         driver::emit(program.model, {&options.target, 1}, emit, made->diagnostics);
-    if (!sources || !driver::build(*sources, emit, options.target.cpu.isa, path, made->diagnostics)) return;
-    open_into(*made, path, static_cast<unsigned>(emit.threads), emit.denormals);
+    if (!sources) return;
+    begins(1, "C++ compiler");
+    if (!driver::build(*sources, emit, options.target.cpu.isa, path, made->diagnostics)) return;
+    begins(2, "opening");
+    open_into(*made, path, opening);
     if (made->artifact) made->artifact->keep(std::move(folder));
-  });
-  return compiled(made, program.sources(), threads);
+    begins(3, "done");
+  };
+  run_interruptibly(work, &told);
+  return compiled(made, program.sources(), opening);
 }
 
 }  // namespace
 
 void bind_artifact(py::module_& m) {
-  py::class_<Compiled>(
+  bind_closable<Compiled>(
       m, "Compiled",
       "A compiled model. Call it with arrays, by position or name, from any number of threads.")
-      .def("__call__", &Compiled::call)
       .def("run_async", &run_async, "The same call on another thread, to be awaited.")
-      .def("save", &Compiled::save, py::arg("path"), "Copies the library to a file, which relay.open reads.")
-      .def_property_readonly("inputs", [](const Compiled& c) { return c.signature().inputs; })
-      .def_property_readonly("outputs", [](const Compiled& c) { return c.signature().outputs; })
-      .def_property_readonly("description", &Compiled::described,
-                             "what docs/artifacts.md says of the description, as a dict")
-      .def("__repr__", [](const Compiled&) { return "<relay.Compiled>"; });
+      .def(
+          "save", [](const Held& h, const std::filesystem::path& path) { h.get()->save(path); },
+          py::arg("path"), "Copies the library to a file, which relay.open reads.")
+      .def_property_readonly(
+          "description", [](const Held& h) { return h.get()->described(); },
+          "what docs/artifacts.md says of the description, as a dict")
+      .def(py::pickle([](const Held& h) { return h.get()->pickled(); }, &unpickled))
+      .def("__repr__",
+           [](const Held& h) { return h.closed() ? "<relay.Compiled, closed>" : "<relay.Compiled>"; });
   m.def("compile", &compile, py::arg("module"), py::kw_only(), py::arg("target") = "native",
         py::arg("threads") = 1, py::arg("level") = 2, py::arg("denormals") = "flush",
-        py::arg("name") = "model",
+        py::arg("name") = "model", py::arg("progress") = py::none(),
         "The module compiled to a library, which is opened. Needs a C++ compiler: without one, use "
         "relay.jit.\n\n"
-        "`threads` is how many a run uses; 0: one for each core. Raises DiagnosticError.");
+        "`threads` is how many a run uses; 0: one for each core. `progress(done, total, what)` is called\n"
+        "for each stage. Raises DiagnosticError.");
   m.def("open", &open, py::arg("path"), py::kw_only(), py::arg("threads") = 0,
         "Opens a library that `save` or `relay compile` wrote. It is code: open only what you would run.\n\n"
         "`threads` 0 means what was said when it was compiled.");

@@ -17,8 +17,10 @@
 #include "interp/machine.h"
 #include "python/arguments.h"
 #include "python/bindings.h"
+#include "python/closable.h"
 #include "python/errors.h"
 #include "python/model.h"
+#include "python/pass_report.h"
 #include "python/signature.h"
 #include "python/values.h"
 #include "python/work.h"
@@ -30,10 +32,19 @@ namespace {
 // 4096th: a step may be a large operator.
 constexpr std::chrono::hours kLongTime{24 * 365};
 
+// The options of relay.jit.
+struct Recipe {
+  int threads = 1, level = 2;
+  std::string target = "native", denormals = "flush";
+
+  driver::Options options() const { return engine_options(level, threads, target, denormals); }
+};
+
 class Executable {
  public:
-  Executable(Program program, const std::string& engine, driver::Options options)
-      : program_(std::move(program)), engine_(engine), threads_(options.threads) {
+  Executable(Program program, const std::string& engine, driver::Options options,
+             const Progress& progress = Progress(py::none()))
+      : program_(std::move(program)), threads_(options.threads) {
     signature_ = signature_of(program_.model);
     options.limits.cancel = cancel_.get();
     if (!options.limits.max_time) options.limits.max_time = kLongTime;
@@ -42,12 +53,18 @@ class Executable {
       std::optional<driver::Executable> executable;
     };
     const auto made = std::make_shared<Made>();
-    // Abandoned work goes on with the module and the flag, so it owns both.
-    run_interruptibly([made, program = program_, engine, options, cancel = cancel_] {
+    std::shared_ptr<PassProgress> observer;
+    if (progress.is_asked()) {
+      observer = std::make_shared<PassProgress>(progress.say());
+      options.observers = {observer.get()};
+    }
+    // Abandoned work goes on with the module, the flag and the observer, so it owns them.
+    const auto work = [made, program = program_, engine, options, observer, cancel = cancel_] {
       const std::lock_guard guard(*program.context);
       Result<driver::Executable> result = driver::prepare(program.model, engine, options, made->diagnostics);
       if (result) made->executable = std::move(*result);
-    });
+    };
+    run_interruptibly(work, &progress);
     if (!made->executable) raise_diagnostics(made->diagnostics, program_.sources());
     warn(made->diagnostics, program_.sources());
     executable_ = std::move(made->executable);
@@ -59,7 +76,7 @@ class Executable {
   }
 
   const Signature& signature() const { return signature_; }
-  const std::string& engine() const { return engine_; }
+  const Program& program() const { return program_; }
 
  private:
   py::object run(const std::vector<py::object>& given, const py::object& out) const {
@@ -145,7 +162,6 @@ class Executable {
   }
 
   Program program_;
-  std::string engine_;
   int threads_;
   unsigned forks_ = forks();
   Signature signature_;
@@ -153,52 +169,52 @@ class Executable {
   std::optional<driver::Executable> executable_;
 };
 
-std::unique_ptr<Executable> jit(const Program& program, int threads, int level, const std::string& target,
-                                const std::string& denormals) {
-  return std::make_unique<Executable>(copy_to_run(program), "jit",
-                                      engine_options(level, threads, target, denormals));
+// An Executable of relay.jit, which can be made again from the module.
+class Jit : public Executable {
+ public:
+  Jit(const Program& program, const Recipe& recipe, const Progress& progress)
+      : Executable(copy_to_run(program), "jit", recipe.options(), progress), recipe_(recipe) {}
+
+  py::tuple pickled() const {
+    return py::make_tuple(program(), recipe_.threads, recipe_.level, recipe_.target, recipe_.denormals);
+  }
+
+ private:
+  Recipe recipe_;
+};
+using Held = Closable<Jit>;
+
+Held jit(const Program& program, int threads, int level, const std::string& target,
+         const std::string& denormals, const py::object& progress) {
+  return Held(std::make_shared<Jit>(program, Recipe{threads, level, target, denormals}, Progress(progress)));
 }
 
-// An option of `interpret`, as a number from `least`.
-template <class T>
-std::optional<T> limit(const py::kwargs& named, const char* option, T least) {
-  const py::object given = take(named, option);
-  if (given.is_none()) return std::nullopt;
-  try {
-    const T value = py::cast<T>(given);
-    if (value >= least) return value;
-  } catch (const py::cast_error&) {
-    throw py::type_error(cat("argument `", option, "` is no number that it can have"));
-  }
-  throw py::value_error(cat("argument `", option, "` is below ", least));
+Held unpickled(const py::tuple& state) {
+  return jit(state[0].cast<Program>(), state[1].cast<int>(), state[2].cast<int>(),
+             state[3].cast<std::string>(), state[4].cast<std::string>(), py::none());
 }
 
 py::object interpret(const Program& program, const py::args& args, const py::kwargs& named) {
   driver::Options options;
-  if (const auto n = limit<uint64_t>(named, "fuel", 1)) options.limits.fuel = *n;
-  if (const auto n = limit<size_t>(named, "max_depth", 1)) options.limits.max_depth = *n;
-  if (const auto n = limit<uint64_t>(named, "max_memory", 1)) options.limits.max_bytes = *n;
-  if (const auto seconds = limit<double>(named, "max_time", 0)) {
-    if (!(*seconds <= 3e8)) throw py::value_error("argument `max_time` is in seconds, at most 3e8");
-    options.limits.max_time = std::chrono::nanoseconds(static_cast<int64_t>(*seconds * 1e9));
-  }
+  options.limits = take_limits(named);
   return Executable(copy_to_run(program), "interp", options).call(args, named);
 }
 
 }  // namespace
 
 void bind_engines(py::module_& m) {
-  py::class_<Executable>(
-      m, "Executable", "A model made ready to run in this process. Call it with arrays, by position or name.")
-      .def("__call__", &Executable::call)
+  bind_closable<Jit>(m, "Executable",
+                     "A model made ready to run in this process. Call it with arrays, by position or name.")
       .def("run_async", &run_async, "The same call on another thread, to be awaited.")
-      .def_property_readonly("inputs", [](const Executable& e) { return e.signature().inputs; })
-      .def_property_readonly("outputs", [](const Executable& e) { return e.signature().outputs; })
-      .def("__repr__", [](const Executable& e) { return cat("<relay.Executable on ", e.engine(), ">"); });
+      .def(py::pickle([](const Held& h) { return h.get()->pickled(); }, &unpickled))
+      .def("__repr__", [](const Held& h) {
+        return h.closed() ? "<relay.Executable, closed>" : "<relay.Executable on jit>";
+      });
   m.def("jit", &jit, py::arg("module"), py::kw_only(), py::arg("threads") = 1, py::arg("level") = 2,
-        py::arg("target") = "native", py::arg("denormals") = "flush",
+        py::arg("target") = "native", py::arg("denormals") = "flush", py::arg("progress") = py::none(),
         "The module made ready on the engine `jit`: the whole language, without a C++ compiler.\n\n"
-        "Runs of one Executable wait for each other. Results are arrays of their own.");
+        "Runs of one Executable wait for each other. Results are arrays of their own.\n"
+        "`progress(done, total, what)` is called for each pass.");
   m.def("interpret", &interpret,
         "interpret(module, *inputs, fuel=None, max_depth=None, max_time=None, max_memory=None, out=None, "
         "**inputs)\n\n"

@@ -9,15 +9,10 @@
 
 #include "base/cat.h"
 #include "python/bindings.h"
+#include "python/places.h"
 
 namespace relay::python {
 namespace {
-
-// A range of a source text, by lines and columns from 1.
-struct Place {
-  std::string file;
-  size_t line, column, end_line, end_column;
-};
 
 // A diagnostic without its sources.
 struct Said {
@@ -26,21 +21,6 @@ struct Said {
   std::optional<Place> span;
   std::vector<std::string> notes;
 };
-
-// The text with U+FFFD for bytes that are not UTF-8: messages quote files, which may have any.
-std::string utf8(const std::string& text) {
-  const auto decoded = py::reinterpret_steal<py::object>(
-      PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "replace"));
-  if (!decoded) throw py::error_already_set();
-  return py::cast<std::string>(decoded);
-}
-
-std::optional<Place> place_of(Span at, const SourceMap& sources) {
-  if (!at.known()) return std::nullopt;
-  const SourceMap::Position begin = sources.position(at.file, at.begin);
-  const SourceMap::Position end = sources.position(at.file, at.end);
-  return Place{utf8(std::string(sources.name(at.file))), begin.line, begin.column, end.line, end.column};
-}
 
 Said said(const Diagnostic& d, const SourceMap& sources) {
   Said out{.is_error = d.severity() == Severity::kError,
@@ -61,6 +41,19 @@ std::string text_of_trap(const std::string& message, Span at, const SourceMap& s
   const size_t width = std::clamp<size_t>(at.end - at.begin, 1, std::max<size_t>(rest, 1));
   return cat(sources.place(at), ": trap: ", message, "\n  ", begin.text, "\n  ",
              std::string(begin.column - 1, ' '), "^", std::string(width - 1, '~'));
+}
+
+// The level of `warnings` at which the caller of this package stands: some of it is in Python.
+int level_of_caller() {
+  int level = 1;
+  py::object frame = py::module_::import("sys").attr("_getframe")(0);
+  for (; !frame.is_none(); frame = frame.attr("f_back"), ++level) {
+    const py::object name = frame.attr("f_globals").attr("get")("__name__", "");
+    if (!py::isinstance<py::str>(name)) break;
+    const auto module = py::cast<std::string>(name);
+    if (module != "relay" && !module.starts_with("relay.")) break;
+  }
+  return level;
 }
 
 py::object class_of(const char* name) { return py::module_::import("relay._relay").attr(name); }
@@ -128,7 +121,7 @@ void warn(const Diagnostics& diagnostics, const SourceMap& sources) {
   for (const Diagnostic* d : diagnostics.in_order()) {
     if (d->severity() != Severity::kWarning) continue;
     const std::string text = utf8(trimmed_end(render(*d, sources)));
-    if (PyErr_WarnEx(class_of("DiagnosticWarning").ptr(), text.c_str(), 1) != 0)
+    if (PyErr_WarnEx(class_of("DiagnosticWarning").ptr(), text.c_str(), level_of_caller()) != 0)
       throw py::error_already_set();
   }
 }
@@ -147,13 +140,6 @@ void bind_errors(py::module_& m) {
   add("LimitError", m.attr("Error"), "A run reached a limit: of steps, depth, time or memory.");
   add("DiagnosticWarning", PyExc_UserWarning, "Something about a model that is worth a look.");
 
-  py::class_<Place>(m, "Span", "A range of a source text. Lines and columns begin with 1.")
-      .def_readonly("file", &Place::file)
-      .def_readonly("line", &Place::line)
-      .def_readonly("column", &Place::column)
-      .def_readonly("end_line", &Place::end_line)
-      .def_readonly("end_column", &Place::end_column)
-      .def("__repr__", [](const Place& p) { return cat(p.file, ":", p.line, ":", p.column); });
   py::class_<Said>(m, "Diagnostic", "One message about a model.")
       .def_property_readonly("severity", [](const Said& s) { return s.is_error ? "error" : "warning"; })
       .def_readonly("slug", &Said::slug)
@@ -161,7 +147,19 @@ void bind_errors(py::module_& m) {
       .def_readonly("span", &Said::span)
       .def_readonly("notes", &Said::notes)
       .def_readonly("text", &Said::text)
-      .def("__repr__", [](const Said& s) { return trimmed_end(s.text); });
+      .def("__repr__", [](const Said& s) { return trimmed_end(s.text); })
+      .def(py::pickle(
+          [](const Said& s) {
+            return py::make_tuple(s.is_error, s.slug, s.message, s.text, s.span, s.notes);
+          },
+          [](const py::tuple& t) {
+            return Said{t[0].cast<bool>(),
+                        t[1].cast<std::string>(),
+                        t[2].cast<std::string>(),
+                        t[3].cast<std::string>(),
+                        t[4].cast<std::optional<Place>>(),
+                        t[5].cast<std::vector<std::string>>()};
+          }));
 }
 
 }  // namespace relay::python

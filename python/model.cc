@@ -15,7 +15,6 @@
 #include "driver/checked.h"
 #include "driver/driver.h"
 #include "op/operators.h"
-#include "passes/runner.h"
 #include "python/bindings.h"
 #include "python/errors.h"
 #include "python/work.h"
@@ -76,23 +75,15 @@ Program load(const std::filesystem::path& path, const std::optional<std::string>
   return program_of(loaded);
 }
 
-// The text, checked, as a model; nothing if something is wrong, which is reported.
-std::optional<driver::Model> parsed(const std::string& text, const std::string& name,
-                                    const std::optional<std::string>& function, const Module& into,
-                                    Diagnostics& diagnostics) {
-  ParseOptions parse;
-  parse.into = into;
-  const Result<Module> read = typecheck::read(name, text, diagnostics, op::operators(), parse);
-  const Result<Module> checked = read ? driver::checked(*read, diagnostics) : Result<Module>(kReported);
+// The module, checked, as a model; nothing if something is wrong, which is reported.
+std::optional<driver::Model> model_of(const Module& read, const std::string& name,
+                                      const std::optional<std::string>& function, Diagnostics& diagnostics) {
+  const Result<Module> checked = driver::checked(read, diagnostics);
   if (!checked) return std::nullopt;
   driver::LoadOptions options;
   options.function = function.value_or("main");
-  options.into = into;
-  if (!checked->function(options.function)) {
-    if (!function) return driver::Model{.module = *checked, .function = ""};
-    diagnostics.error(Span::none(), "no-such-function", cat(name, " has no function @", options.function));
-    return std::nullopt;
-  }
+  options.may_lack_function = !function;
+  options.into = read;
   Result<driver::Model> model = driver::model_of(*checked, name, options, {}, diagnostics);
   return model ? std::optional(std::move(*model)) : std::nullopt;
 }
@@ -100,7 +91,10 @@ std::optional<driver::Model> parsed(const std::string& text, const std::string& 
 Program parse(const std::string& text, const std::string& name, const std::optional<std::string>& function) {
   const auto loaded = std::make_shared<Loaded>();
   run_interruptibly([loaded, text, name, function] {
-    loaded->model = parsed(text, name, function, loaded->into, loaded->diagnostics);
+    ParseOptions options;
+    options.into = loaded->into;
+    const Result<Module> read = typecheck::read(name, text, loaded->diagnostics, op::operators(), options);
+    if (read) loaded->model = model_of(*read, name, function, loaded->diagnostics);
   });
   return program_of(loaded);
 }
@@ -110,29 +104,6 @@ Program parse(const std::string& text, const std::string& name, const std::optio
 std::string text_of(const Program& p, bool elide) {
   const auto lock = lock_interruptibly(*p.context);
   return op::text_of(p.model.module, {.elide = elide});
-}
-
-Program run_passes(const Program& p, const std::optional<std::string>& passes, int level,
-                   const std::string& target) {
-  const driver::Options options = engine_options(level, 1, target, "flush");
-  const auto loaded = std::make_shared<Loaded>();
-  loaded->into = p.model.module;
-  run_interruptibly([loaded, p, passes, options] {
-    const std::lock_guard guard(*p.context);
-    Diagnostics& diagnostics = loaded->diagnostics;
-    const Result<passes::Pipeline> pipeline =
-        passes ? passes::parse_pipeline(*passes, diagnostics)
-               : passes::default_pipeline(options.opt_level, options.target);
-    const Result<Module> done = pipeline ? passes::run_pipeline(p.model.module, *pipeline,
-                                                                driver::runner_options(options), diagnostics)
-                                         : Result<Module>(kReported);
-    if (!done) return;
-    loaded->model = p.model;
-    loaded->model->module = *done;
-  });
-  Program out = program_of(loaded);
-  out.context = p.context;
-  return out;
 }
 
 struct Function {
@@ -225,6 +196,16 @@ Program copy_to_run(const Program& program) {
   return out;
 }
 
+Program checked_program(const Module& read, const std::string& name,
+                        const std::optional<std::string>& function) {
+  const auto loaded = std::make_shared<Loaded>();
+  loaded->into = read;
+  run_interruptibly([loaded, name, function] {
+    loaded->model = model_of(loaded->into, name, function, loaded->diagnostics);
+  });
+  return program_of(loaded);
+}
+
 void check_threads(int threads) {
   constexpr int kMost = 1024;  // as for the command
   if (threads < 0 || threads > kMost)
@@ -263,6 +244,8 @@ void bind_model(py::module_& m) {
           "the function that is run; empty if there is none")
       .def_property_readonly("inputs", [](const Program& p) { return p.model.input_names; })
       .def_property_readonly("outputs", [](const Program& p) { return p.model.output_names; })
+      .def_property_readonly(
+          "files", [](const Program& p) { return p.model.files; }, "that it was read from")
       .def("__getitem__",
            [](const Program& p, const std::string& name) {
              if (!p.model.module.function(name)) throw py::key_error(cat("there is no function @", name));
@@ -277,11 +260,7 @@ void bind_model(py::module_& m) {
                                      function.empty() ? std::nullopt : std::optional(function));
                       }))
       .def("__len__", [](const Program& p) { return p.model.module.functions().size(); })
-      .def("__iter__", [](const Program& p) { return py::iter(py::cast(functions_of(p))); })
-      .def("run", &run_passes, py::arg("passes") = py::none(), py::kw_only(), py::arg("level") = 2,
-           py::arg("target") = "native",
-           "The module after these passes, as \"simplify-inference,fuse\"; without a name, after those of "
-           "the level.");
+      .def("__iter__", [](const Program& p) { return py::iter(py::cast(functions_of(p))); });
   m.def("load", &load, py::arg("path"), py::arg("function") = py::none(), py::kw_only(),
         py::arg("shapes") = Shapes(), py::arg("libraries") = std::vector<std::filesystem::path>(),
         "Reads a model: a .onnx or .relay file, or a graph's folder or .json.\n\n"

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "driver/engines.h"
@@ -10,11 +11,14 @@
 
 namespace relay::python {
 
+class PassReport;  // python/pass_report.h
+
 struct Program {
   driver::Model model;
   // Of the module's context, in which one thread at a time may make expressions. All modules that
   // passes made of each other share both.
   std::shared_ptr<std::timed_mutex> context = std::make_shared<std::timed_mutex>();
+  std::shared_ptr<PassReport> report = {};  // of the passes that made it
 
   const SourceMap& sources() const { return model.module.context().sources(); }
 };
@@ -22,6 +26,11 @@ struct Program {
 // The same in a context of its own: for work that goes on while the module is used. Raises
 // DiagnosticError if the module has no function to run.
 Program copy_to_run(const Program& program);
+
+// The module, type checked, as a model that runs this function: "main", if there is one, unless it
+// is said. `name` stands in messages. Raises DiagnosticError.
+Program checked_program(const Module& read, const std::string& name,
+                        const std::optional<std::string>& function);
 
 // Raises ValueError for a number of threads that no run has.
 void check_threads(int threads);

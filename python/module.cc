@@ -6,11 +6,19 @@
 PYBIND11_MODULE(_relay, m) {
   m.doc() = "The C++ API of Relay (docs/cpp.md) for Python (docs/python.md).";
   relay::python::load_numpy();
+  relay::python::bind_places(m);
   relay::python::bind_errors(m);
+  relay::python::bind_types(m);
+  relay::python::bind_expr(m);
+  relay::python::bind_ops(m);
   relay::python::bind_model(m);
+  relay::python::bind_builder(m);
+  relay::python::bind_export(m);
   relay::python::bind_passes(m);
+  relay::python::bind_patterns(m);
   relay::python::bind_engines(m);
   relay::python::bind_artifact(m);
   relay::python::bind_verifier(m);
+  relay::python::bind_debugger(m);
   relay::python::wait_for_abandoned_work_at_exit();
 }

@@ -347,6 +347,18 @@ py::dtype numpy_dtype(DType dtype) {
                            ": pip install ml_dtypes, which has it, or cast the tensor in the program"));
 }
 
+DType dtype_of(py::handle dtype, const std::string& what) {
+  if (py::isinstance<py::str>(dtype)) {
+    const std::string name = py::str(dtype);
+    if (const std::optional<DType> found = DType::parse(name)) return *found;
+    throw py::type_error(cat("argument `", what, "`: there is no dtype \"", name, "\""));
+  }
+  const py::dtype of_numpy = py::dtype::from_args(py::reinterpret_borrow<py::object>(dtype));
+  if (const std::optional<DType> found = dtype_of(of_numpy)) return *found;
+  throw py::type_error(
+      cat("argument `", what, "`: the language has no dtype ", std::string(py::str(py::handle(of_numpy)))));
+}
+
 DLDataType dlpack_dtype(DType dtype) {
   static constexpr uint8_t kCodes[] = {kDLBool,   kDLInt,           kDLUInt,       kDLFloat,
                                        kDLBfloat, kDLFloat8_e4m3fn, kDLFloat8_e5m2};

@@ -53,6 +53,10 @@ void load_numpy();
 // raises TypeError without it. 4-bit integers take a byte each.
 py::dtype numpy_dtype(DType dtype);
 
+// The dtype that a name, a NumPy dtype or a class as np.float32 means. Raises TypeError; `what` is
+// the argument's name.
+DType dtype_of(py::handle dtype, const std::string& what);
+
 DLDataType dlpack_dtype(DType dtype);
 
 }  // namespace relay::python

@@ -28,6 +28,11 @@ struct Report {
   std::vector<Row> rows;
   std::vector<std::string> notes;
 
+  std::string text() const {
+    std::string out = driver::show(rows);
+    for (const std::string& note : notes) out += cat("note: ", note, "\n");
+    return out;
+  }
   bool ok() const {
     return std::all_of(rows.begin(), rows.end(), [](const Row& r) { return !r.skipped.empty() || r.ok; });
   }
@@ -102,7 +107,8 @@ struct Verified {
 
 Report verify(const Program& given, py::handle inputs, const std::vector<std::string>& engines,
               const std::vector<int>& levels, int threads, const std::string& target,
-              const std::string& denormals, py::handle expected) {
+              const std::string& denormals, py::handle expected, const std::string& expected_from,
+              const py::object& progress) {
   driver::VerifyOptions options;
   const driver::Options common = engine_options(0, threads, target, denormals);
   for (const int level : levels) engine_options(level, threads, target, denormals);
@@ -125,20 +131,30 @@ Report verify(const Program& given, py::handle inputs, const std::vector<std::st
   if (!expected.is_none()) theirs = given_outputs(program, signature, expected);
 
   const auto verified = std::make_shared<Verified>();
-  run_interruptibly([verified, program, options, values, theirs] {
+  const Progress told(progress);
+  const auto work = [verified, program, options, values, theirs, say = told.say()] {
+    // Each engine is prepared and run, and the reference runs, too. Engines that
+    // are fast run again.
+    const size_t total = 2 * driver::engines_at(options).size() + 1;
+    size_t begun = 0;
+    driver::OnStep on_step;
+    if (say) on_step = [&](std::string_view what) { say(std::min(begun++, total), total, what); };
     try {
       const Result<driver::Model> model = driver::specialise(program.model, values, verified->diagnostics);
       if (!model) return;
-      driver::Verifier verifier(*model, options);
+      driver::Verifier verifier(*model, options, on_step);
       std::vector<Row> rows = verifier.run(values, theirs ? &*theirs : nullptr);
       verified->report = Report{std::move(rows), verifier.notes()};
     } catch (const Trap& trap) {
       verified->trap = trap;
     }
-  });
+    if (say) say(total, total, "done");
+  };
+  run_interruptibly(work, &told);
   if (verified->trap) raise_trap(verified->trap->what(), verified->trap->span, program.sources());
   if (!verified->report) raise_diagnostics(verified->diagnostics, program.sources());
   warn(verified->diagnostics, program.sources());
+  if (!expected_from.empty()) verified->report->notes.push_back(cat("`expected` is of ", expected_from));
   return std::move(*verified->report);
 }
 
@@ -168,15 +184,17 @@ void bind_verifier(py::module_& m) {
       .def_property_readonly("worst", &Report::worst, py::return_value_policy::reference_internal,
                              "the row to look at first; None if all engines skipped the program")
       .def("to_dict", [](const Report& r) { return dict_of(r); })
-      .def("__str__", [](const Report& r) { return driver::show(r.rows); })
-      .def("__repr__", [](const Report& r) { return driver::show(r.rows); });
+      .def("__str__", &Report::text)
+      .def("__repr__", &Report::text);
   m.def("verify", &verify, py::arg("module"), py::arg("inputs"), py::kw_only(),
         py::arg("engines") = std::vector<std::string>(), py::arg("levels") = std::vector<int>{0, 1, 2, 3},
         py::arg("threads") = 1, py::arg("target") = "native", py::arg("denormals") = "flush",
-        py::arg("expected") = py::none(),
+        py::arg("expected") = py::none(), py::arg("expected_from") = "", py::arg("progress") = py::none(),
         "Compares engines with the reference interpreter, within the bounds of docs/semantics.md.\n\n"
         "`inputs` is a dict by name, a sequence, or one array. No `engines` means all. `expected` has the\n"
-        "outputs of another program, which are compared too.");
+        "outputs of another program, which are compared too; a note of the report names `expected_from`. "
+        "`progress(done, total, what)` is called for "
+        "each step.");
 }
 
 }  // namespace relay::python

@@ -10,7 +10,9 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace relay::python {
 namespace {
@@ -86,8 +88,43 @@ Unlocked::~Unlocked() noexcept(false) {
   if_unwound.armed = false;
 }
 
-void run_interruptibly(std::function<void()> work) {
-  if (!on_main_thread()) {
+// What was said and not told yet.
+struct Progress::Said {
+  struct Step {
+    size_t done, total;
+    std::string what;
+  };
+  std::mutex mutex;
+  std::vector<Step> steps;
+};
+
+Progress::Progress(py::object function) : function_(std::move(function)) {
+  if (function_.is_none()) return;
+  if (!PyCallable_Check(function_.ptr()))
+    throw py::type_error("argument `progress` is no function: give one of (done, total, what)");
+  said_ = std::make_shared<Said>();
+}
+
+Progress::Say Progress::say() const {
+  if (!said_) return nullptr;
+  return [said = said_](size_t done, size_t total, std::string_view what) {
+    const std::lock_guard guard(said->mutex);
+    said->steps.push_back({done, total, std::string(what)});
+  };
+}
+
+void Progress::tell() const {
+  std::vector<Said::Step> steps;
+  {
+    const std::lock_guard guard(said_->mutex);
+    steps.swap(said_->steps);
+  }
+  for (const Said::Step& s : steps) function_(s.done, s.total, s.what);
+}
+
+void run_interruptibly(std::function<void()> work, const Progress* progress) {
+  const bool is_told = progress && progress->is_asked();
+  if (!on_main_thread() && !is_told) {
     const Unlocked without;
     work();
     return;
@@ -128,8 +165,10 @@ void run_interruptibly(std::function<void()> work) {
       std::unique_lock lock(pending->mutex);
       if (pending->ended.wait_for(lock, kWatchEvery, [&] { return pending->has_ended; })) break;
     }
+    if (is_told) progress->tell();
     raise_pending_signals();
   }
+  if (is_told) progress->tell();
   if (pending->failure) std::rethrow_exception(std::exchange(pending->failure, nullptr));
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 
 namespace relay::python {
 
@@ -30,17 +31,32 @@ class Unlocked {
   PyThreadState* state_;
 };
 
+// How far long work is, for a function of Python's: `progress(done, total, what)`. The work says it
+// on its own thread. The thread that waits for the work calls the function, so it may draw.
+class Progress {
+ public:
+  using Say = std::function<void(size_t done, size_t total, std::string_view what)>;
+
+  // None: nobody asks.
+  explicit Progress(py::object function);
+
+  // For the work, which may outlive this. Null if nobody asks.
+  Say say() const;
+  bool is_asked() const { return said_ != nullptr; }
+  // Calls the function for all that was said since. Raises what it raises.
+  void tell() const;
+
+ private:
+  struct Said;
+  py::object function_;
+  std::shared_ptr<Said> said_;
+};
+
 // Runs the work without the GIL and returns when it has ended. Rethrows what it throws. On the main
 // thread Ctrl-C returns at once, with KeyboardInterrupt: the work is abandoned, which means that it
-// ends by itself on its thread. So the work must own all that it uses.
-void run_interruptibly(std::function<void()> work);
-
-template <class T>
-T run_interruptibly(std::function<T()> work) {
-  const auto result = std::make_shared<std::optional<T>>();
-  run_interruptibly([result, work = std::move(work)] { *result = work(); });
-  return std::move(**result);
-}
+// ends by itself on its thread. So the work must own all that it uses. It is abandoned, too, if the
+// function that is told of its progress raises something.
+void run_interruptibly(std::function<void()> work, const Progress* progress = nullptr);
 
 // Waits for the mutex without the GIL; Ctrl-C ends the wait. Nobody may wait for a mutex with the
 // GIL: who has the mutex may need the GIL to go on.

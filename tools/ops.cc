@@ -66,18 +66,7 @@ bool describe(Session& s, const std::string& name) {
                   {"example", example_of(op->name)}});
     return true;
   }
-  std::string out = cat(op->name, ": ", op->doc, "\n\n");
-  for (const std::string& line : lines(rule.formula)) out += cat("  ", line, "\n");
-  for (const std::string& line : lines(rule.signature)) out += cat("  ", line, "\n");
-  for (const std::string& line : lines(rule.constraints)) out += cat("  ", line, "\n");
-  for (const std::string& line : lines(rule.notes)) out += cat("\n", line, "\n");
-  out += "\n";
-  for (const op::Param& p : op->params) out += cat("  argument  ", p.name, ": ", p.doc, "\n");
-  for (const op::AttrField& a : op->attrs) {
-    out += cat("  attribute ", a.name, ": ", a.type,
-               a.default_text.empty() ? " (required)" : cat(" = ", a.default_text),
-               a.doc.empty() ? "" : cat(", ", a.doc), "\n");
-  }
+  std::string out = cat(op->name, ": ", op::description(*op));
   if (const std::string_view example = example_of(op->name); !example.empty())
     out += cat("\nexample:\n", example);
   s.print(out);

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "base/cat.h"
-#include "ir/traverse.h"
 #include "kernel/count.h"
 
 namespace relay::tools {
@@ -22,14 +21,6 @@ std::string work_text(size_t kernels, double multiply_adds, double bytes) {
 
 }  // namespace
 
-PassReport::Size PassReport::size_of(const Module& m) {
-  Size out{.functions = m.functions().size(), .kernels = m.kernels().size()};
-  std::vector<Expr> roots;
-  for (const auto& [name, fn] : m.functions()) roots.push_back(fn);
-  out.expressions = post_order(roots).size();
-  return out;
-}
-
 PassReport::Work PassReport::work_of(const Module& m) {
   Work out{.kernels = m.kernels().size()};
   for (const auto& [name, kernel] : m.kernels()) {
@@ -43,14 +34,16 @@ PassReport::Work PassReport::work_of(const Module& m) {
 }
 
 void PassReport::begins(const passes::Pipeline&, const Module& m, Diagnostics&) {
-  before_ = size_of(m);
+  before_ = analysis::size_of(m);
   features_ = analysis::features_of(m, "main");
   calls_ = function_graph(m);
 }
 
 void PassReport::ran(const passes::StepReport& r, Diagnostics&) {
   const bool changed = r.changed();
-  const Size now = changed ? size_of(r.after) : lines_.empty() ? before_ : lines_.back().after;
+  const analysis::ModuleSize now = changed          ? analysis::size_of(r.after)
+                                   : lines_.empty() ? before_
+                                                    : lines_.back().after;
   lines_.push_back({passes::show(r.step()), r.pass_ms + r.check_ms, now, changed, r.rules});
 }
 
@@ -79,7 +72,8 @@ std::string PassReport::program_text() const {
 std::string PassReport::passes_text() const {
   std::string out = fmt::format("{:<32} {:>12} {:>12} {:>10} {:>8}\n", "passes", "time", "expressions",
                                 "functions", "kernels");
-  const auto row = [&](std::string_view name, std::string_view time, const Size& s, std::string_view note) {
+  const auto row = [&](std::string_view name, std::string_view time, const analysis::ModuleSize& s,
+                       std::string_view note) {
     out += fmt::format("  {:<30} {:>12} {:>12} {:>10} {:>8}{}\n", name, time, s.expressions, s.functions,
                        s.kernels, note);
   };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/features.h"
+#include "analysis/module_size.h"
 #include "ir/function_graph.h"
 #include "passes/observer.h"
 #include "tools/session.h"
@@ -25,14 +26,10 @@ class PassReport : public passes::Observer {
   void print(const Module& done) const;
 
  private:
-  // What a module is made of.
-  struct Size {
-    size_t expressions = 0, functions = 0, kernels = 0;
-  };
   struct Line {
     std::string pass;
     double ms;  // with the type check behind it
-    Size after;
+    analysis::ModuleSize after;
     bool changed;
     std::map<std::string, size_t> rules;  // that it applied, and how often
   };
@@ -42,7 +39,6 @@ class PassReport : public passes::Observer {
     double multiply_adds = 0, bytes = 0;
   };
 
-  static Size size_of(const Module& m);
   static Work work_of(const Module& m);
   std::string program_text() const;
   std::string passes_text() const;
@@ -51,7 +47,7 @@ class PassReport : public passes::Observer {
   Session& session_;
   std::array<size_t, analysis::kFeatures> features_{};
   FunctionGraph calls_;
-  Size before_;
+  analysis::ModuleSize before_;
   std::vector<Line> lines_;
 };
 

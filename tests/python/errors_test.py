@@ -21,6 +21,9 @@ INDEX = """def @main(%x: int32, %y: int32) {
   divide(%x, %y)
 }"""
 
+WARNED = """type Color { Red, Green }
+def @main(%c: Color) -> int64 { match (%c) { Red => 1i64, _ => 2i64, Green => 3i64 } }"""
+
 
 class ErrorsTest(unittest.TestCase):
     def test_diagnostics(self):
@@ -91,17 +94,25 @@ class ErrorsTest(unittest.TestCase):
         with self.assertRaises(relay.LimitError):
             relay.interpret(deep, 1, max_depth=100)
 
-    def test_warnings_are_errors_where_python_is_told_so(self):
-        text = """type Color { Red, Green }
-        def @main(%c: Color) -> int64 { match (%c) { Red => 1i64, _ => 2i64, Green => 3i64 } }"""
+    def test_warnings_name_the_line_of_the_caller(self):
         with self.assertWarns(relay.DiagnosticWarning) as caught:
-            relay.parse(text)
+            relay.parse(WARNED)
         self.assertIn("[unreachable-arm]", str(caught.warning))
+        self.assertEqual(caught.filename, __file__)
+        # One of a function of the package that is written in Python names the caller, too.
+        text = """def @main(%c: bool, %x: Tensor[(n), float32]) {
+          if (%c) { add(%x, ones(shape=[4], dtype="float32")) } else { ones(shape=[4], dtype="float32") }
+        }"""
+        with self.assertWarns(relay.DiagnosticWarning) as caught:
+            relay.verify(relay.parse(text), [False, np.ones(3, np.float32)], engines=["interp"])
+        self.assertEqual(caught.filename, __file__)
+
+    def test_warnings_may_be_errors(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             relay.parse(INDEX)  # has none
             with self.assertRaises(relay.DiagnosticWarning):
-                relay.parse(text)
+                relay.parse(WARNED)
 
 
 class InterruptTest(unittest.TestCase):

@@ -48,7 +48,7 @@ std::string Session::greeting() const { return harmless(standing(), kKept); }
 
 std::string Session::execute(std::string_view line) {
   out_.clear();
-  refused_ = false;
+  refusal_.clear();
   try {
     line = trimmed(line);
     if (line.starts_with('#')) return "";
@@ -71,7 +71,8 @@ std::string Session::execute(std::string_view line) {
 }
 
 void Session::refuse(std::string_view why) {
-  refused_ = ever_refused_ = true;
+  ever_refused_ = true;
+  refusal_ = harmless(why, kKept);
   out_ += cat("refused: ", why, "\n");
 }
 

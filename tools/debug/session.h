@@ -29,8 +29,20 @@ class Session {
   // Does what the line says and returns what there is to say about it.
   std::string execute(std::string_view line);
   bool ended() const { return ended_; }
-  bool refused() const { return refused_; }  // the last line could not be done
+  bool refused() const { return !refusal_.empty(); }  // the last line could not be done
+  const std::string& refusal() const { return refusal_; }
   Verdict verdict() const;
+
+  // For programs that look at the values themselves.
+  struct Named {  // a value that has a name in a frame
+    std::string name;
+    Value value;
+  };
+  const Program& program() const { return program_; }
+  const Execution& execution() const { return execution_; }
+  const Breakpoints& breakpoints() const { return breakpoints_; }
+  std::vector<Named> names(const Execution::Place& place) const;      // inner ones last
+  std::string place(size_t frame, const Execution::Place& at) const;  // and its line of the text
 
   // Words that may stand where `word` begins, after `before` on the line.
   std::vector<std::string> complete(std::string_view before, std::string_view word) const;
@@ -61,12 +73,6 @@ class Session {
   void quit(std::string_view arguments);
 
  private:
-  // A value that has a name in a frame.
-  struct Named {
-    std::string name;
-    Value value;
-  };
-
   void refuse(std::string_view why);
   void from_the_beginning(const std::function<void()>& run);  // and to there again if it throws
   void must_go_on() const;                                    // throws Refused if the program is over
@@ -75,11 +81,9 @@ class Session {
   std::string standing() const;
   Execution::Place frame() const;  // that `up` and `down` chose; throws Refused if there is none
   bool at_start(size_t frame) const;
-  std::string place(size_t frame, const Execution::Place& at) const;  // and its line of the text
   uint32_t file() const;  // of the current place; 0 if it has none
   void choose(uint64_t number);
-  std::vector<Named> names(const Execution::Place& place) const;  // inner ones last
-  Named named(std::string_view name) const;                       // with a slice, perhaps
+  Named named(std::string_view name) const;  // with a slice, perhaps
   Tensor tensor(std::string_view name) const;
 
   Program program_;
@@ -89,8 +93,8 @@ class Session {
   size_t frame_ = 0;
   Value result_;
   const Command* last_step_ = nullptr;
-  std::string out_;
-  bool ended_ = false, refused_ = false, ever_refused_ = false, differs_ = false;
+  std::string out_, refusal_;
+  bool ended_ = false, ever_refused_ = false, differs_ = false;
   bool without_memory_ = false;  // a command was refused for that
 };
 

@@ -56,6 +56,26 @@ TEST(Session, ALoopOfAMillionTurnsIsFlatInMemory) {
             std::string::npos);
 }
 
+TEST(Session, ProgramsLookAtTheValuesThemselves) {
+  auto session = session_of("def @main() { let %a = add(1, 2); multiply(%a, 3) }");
+  session->execute("break multiply");
+  session->execute("continue");
+  EXPECT_EQ(session->refusal(), "");
+  size_t count = 0;
+  const std::vector<Execution::Place> frames = session->execution().frames(1, count);
+  ASSERT_EQ(frames.size(), 1u);
+  const std::vector<Session::Named> names = session->names(frames[0]);
+  ASSERT_EQ(names.size(), 1u);
+  EXPECT_EQ(names[0].name, "%a");
+  EXPECT_EQ(names[0].value.tensor().as<int32_t>()[0], 3);
+  EXPECT_EQ(session->breakpoints().all()[0].hits, 1u);
+  session->execute("print %b");
+  EXPECT_TRUE(session->refused());
+  EXPECT_NE(session->refusal().find("there is no variable `%b` here"), std::string::npos);
+  session->execute("where");
+  EXPECT_FALSE(session->refused());
+}
+
 TEST(Session, AMillionFramesAreNoRecursion) {
   auto session = session_of(R"(
 def @main() { @down(1000000) }

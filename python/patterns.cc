@@ -1,0 +1,309 @@
+// relay.pattern and relay.Pattern: pattern/text.h, pattern/match.h, pattern/rewrite.h. Module's
+// iterator over expressions is here, too.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/cat.h"
+#include "base/failure.h"
+#include "driver/checked.h"
+#include "ir/text/printer.h"
+#include "ir/traverse.h"
+#include "pattern/replacement.h"
+#include "pattern/rewrite.h"
+#include "pattern/text.h"
+#include "python/bindings.h"
+#include "python/errors.h"
+#include "python/expr.h"
+#include "python/make.h"
+#include "python/model.h"
+#include "python/tensors.h"
+#include "python/work.h"
+
+namespace relay::python {
+namespace {
+
+HomeRef home_of(const Program& p) {
+  auto home = std::make_shared<Home>();
+  home->module = p.model.module;
+  home->mutex = p.context;
+  return home;
+}
+
+std::vector<Expr> roots_of(const Module& m) {
+  std::vector<Expr> out;
+  for (const auto& [name, fn] : m.functions()) out.push_back(fn);
+  return out;
+}
+
+std::vector<ExprHandle> expressions(const Program& p, const std::optional<std::string>& function) {
+  std::vector<Expr> roots;
+  if (function) {
+    const Fn* fn = p.model.module.function(*function);
+    if (!fn) throw py::key_error(cat("there is no function @", *function));
+    roots.push_back(fn);
+  } else {
+    roots = roots_of(p.model.module);
+  }
+  const HomeRef home = home_of(p);
+  std::vector<ExprHandle> out;
+  for (Expr e : post_order(roots)) out.push_back({home, e});
+  return out;
+}
+
+// What an expression says of itself, beside its form, type and place.
+
+// The name of a variable, a function, an operator or a constructor, or of the operator that a call
+// calls. Nullopt for others.
+std::optional<std::string> name_in(const ExprHandle& e) {
+  const auto* call = e.node->as<Call>();
+  const Expr named = call ? call->callee : e.node;
+  if (const auto* n = named->as<OpRef>()) return std::string(op::name(*n->op));
+  if (const auto* n = named->as<Global>()) return n->name.str();
+  if (const auto* n = named->as<CtorRef>()) return n->ctor->name.str();
+  if (const auto* n = named->as<Var>()) return n->name.str();
+  return std::nullopt;
+}
+
+// Attributes of a call or a function, as a text has them.
+std::map<std::string, std::string> attributes(const ExprHandle& e) {
+  const auto lock = hold(*e.home);
+  const auto* call = e.node->as<Call>();
+  const auto* fn = e.node->as<Fn>();
+  std::map<std::string, std::string> out;
+  if (!call && !fn) return out;
+  for (const Attr& a : call ? call->attrs : fn->attrs) out.emplace(a.name.str(), show(a.value));
+  return out;
+}
+
+py::object value_of_constant(const ExprHandle& e) {
+  const auto* constant = e.node->as<Constant>();
+  return constant ? py::object(array_of(*constant->value)) : py::none();
+}
+
+// --- patterns ------------------------------------------------------------------------------------
+
+struct Pattern {
+  pattern::Pattern pattern;
+  std::string text;
+  std::vector<std::string> names;
+};
+
+// One way in which a pattern matches.
+struct Match {
+  HomeRef home;
+  pattern::Match match;
+  std::vector<std::string> names;
+
+  std::vector<ExprHandle> handles(const std::vector<Expr>& all) const {
+    std::vector<ExprHandle> out;
+    for (Expr e : all) out.push_back({home, e});
+    return out;
+  }
+  void check_name(const std::string& name) const {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw py::key_error(cat("the pattern has no part %", name));
+  }
+  std::optional<ExprHandle> at(const std::string& name) const {
+    check_name(name);
+    const Expr e = match.at(name);
+    return e ? std::optional(ExprHandle{home, e}) : std::nullopt;
+  }
+  std::vector<ExprHandle> all(const std::string& name) const {
+    check_name(name);
+    return handles(match.all(name));
+  }
+};
+
+Pattern parse(const std::string& text, const Program* module) {
+  ParseOptions options;
+  std::unique_lock<std::timed_mutex> lock;
+  if (module) {
+    options.into = module->model.module;
+    lock = lock_interruptibly(*module->context);
+  }
+  Diagnostics diagnostics;
+  const Result<pattern::Pattern> parsed = pattern::parse("<pattern>", text, diagnostics, options);
+  if (!parsed) raise_diagnostics(diagnostics, options.into.context().sources());
+  return {*parsed, pattern::print(*parsed), pattern::names_of(*parsed)};
+}
+
+// What asks too much of the matcher is a limit.
+template <class Body>
+auto limited(const Body& body) {
+  try {
+    return body();
+  } catch (const Exhausted& limit) {
+    raise_limit(limit.what());
+  }
+}
+
+std::optional<Match> match(const Pattern& p, const ExprHandle& e) {
+  const auto lock = hold(*e.home);
+  return limited([&]() -> std::optional<Match> {
+    std::optional<pattern::Match> found = pattern::match(p.pattern, e.node);
+    if (!found) return std::nullopt;
+    return Match{e.home, std::move(*found), p.names};
+  });
+}
+
+std::vector<Match> matches(const Pattern& p, const Program& program) {
+  const auto lock = lock_interruptibly(*program.context);
+  return limited([&] {
+    std::vector<Match> out;
+    const HomeRef home = home_of(program);
+    const std::vector<Expr> roots = roots_of(program.model.module);
+    const pattern::Graph graph{std::span<const Expr>(roots)};
+    pattern::Matcher matcher(p.pattern, graph);
+    for (Expr e : graph.order()) {
+      if (std::optional<pattern::Match> found = matcher.match(e))
+        out.push_back({home, std::move(*found), p.names});
+    }
+    return out;
+  });
+}
+
+// --- rewriting -----------------------------------------------------------------------------------
+
+// A rewriting under way: makes replacements of a text, or by a function of Python's, which is
+// called without the lock.
+class Rewriting {
+ public:
+  Rewriting(const Pattern& p, const Program& program, const py::object& replacement)
+      : pattern_(p), program_(program), home_(home_of(program)), function_(replacement) {
+    if (py::isinstance<py::str>(replacement)) {
+      lock_ = lock_interruptibly(*program_.context);
+      text_ = read(py::cast<std::string>(replacement));
+    } else if (!PyCallable_Check(replacement.ptr())) {
+      throw py::type_error("argument `replacement` is no text and no function from a match to an expression");
+    } else {
+      lock_ = lock_interruptibly(*program_.context);
+    }
+  }
+
+  Program run(bool once) {
+    const std::vector<pattern::Rule> rules{
+        {pattern_.text, pattern_.pattern,
+         [this](Builder&, const pattern::Match& m) { return checked(m, replace(m)); }}};
+    const Module& before = program_.model.module;
+    const Module now = limited([&] { return pattern::rewrite(before, rules, {.once = once}); });
+    if (now.same(before)) return program_;
+    Diagnostics diagnostics;
+    Result<Module> typed = driver::checked(now, diagnostics);
+    if (!typed) raise_diagnostics(diagnostics, program_.sources());
+    check_types(before, *typed);
+    warn(diagnostics, program_.sources());
+    Program out = program_;
+    out.model.module = std::move(*typed);
+    return out;
+  }
+
+ private:
+  pattern::Replacement read(const std::string& text) const {
+    Diagnostics diagnostics;
+    Result<pattern::Replacement> parsed = pattern::Replacement::parse("<replacement>", text, pattern_.pattern,
+                                                                      program_.model.module, diagnostics);
+    if (!parsed) raise_diagnostics(diagnostics, program_.sources());
+    return std::move(*parsed);
+  }
+
+  Expr replace(const pattern::Match& m) {
+    if (text_) return text_->make(m);
+    lock_.unlock();
+    py::object given;
+    {
+      const CurrentHome current(home_);  // what it makes without operands is made there
+      given = function_(Match{home_, m, pattern_.names});
+    }
+    lock_ = lock_interruptibly(*program_.context);
+    if (given.is_none()) return nullptr;
+    if (py::isinstance<py::str>(given)) return read(py::cast<std::string>(given)).make(m);
+    if (!py::isinstance<ExprHandle>(given))
+      throw py::type_error(cat("the replacement of `", pattern_.text, "` is a ", class_name(given),
+                               ": return a relay.Expr, a text, or None to leave the match as it is"));
+    const auto& e = py::cast<const ExprHandle&>(given);
+    if (&e.home->context() != &program_.model.module.context())
+      throw py::value_error("the replacement is an expression of another module");
+    return e.node;
+  }
+
+  static Expr checked(const pattern::Match& m, Expr replacement) {
+    if (replacement && m.root()->kind == ExprKind::kFn && replacement->kind != ExprKind::kFn)
+      throw py::value_error("a function may only be replaced by a function");
+    return replacement;
+  }
+
+  // A replacement has the type of what it replaces. What breaks that within a function breaks the
+  // type check, or shows in the function's type.
+  static void check_types(const Module& before, const Module& after) {
+    for (const auto& [name, fn] : before.functions()) {
+      const std::string was = relay::print(fn->type), is = relay::print(after.function(name.text())->type);
+      if (was != is)
+        throw py::value_error(cat("the replacement changes the type of @", name.text(), " from ", was, " to ",
+                                  is, ": it must have the type of what it replaces"));
+    }
+  }
+
+  const Pattern& pattern_;
+  const Program& program_;
+  HomeRef home_;
+  py::object function_;
+  std::optional<pattern::Replacement> text_;
+  std::unique_lock<std::timed_mutex> lock_;
+};
+
+Program rewrite(const Pattern& p, const Program& program, const py::object& replacement, bool once) {
+  return Rewriting(p, program, replacement).run(once);
+}
+
+}  // namespace
+
+void bind_patterns(py::module_& m) {
+  py::class_<ExprHandle>(m.attr("Expr"))
+      .def_property_readonly(
+          "name", &name_in,
+          "of a variable, a function, an operator or a constructor, or of the one that a call\n"
+          "calls; None for others")
+      .def_property_readonly("attributes", &attributes, "of a call or a function, as a text has them")
+      .def_property_readonly("value", &value_of_constant, "of a constant, as an array; None for others");
+  py::class_<Match>(m, "Match", "One way in which a pattern matches: `match[\"x\"]` is what %x matched.")
+      .def_property_readonly("root", [](const Match& x) { return ExprHandle{x.home, x.match.root()}; })
+      .def_readonly("names", &Match::names, "of the pattern's parts")
+      .def_property_readonly(
+          "region", [](const Match& x) { return x.handles(x.match.region()); },
+          "the expressions that the pattern describes, the root first")
+      .def("all", &Match::all, py::arg("name"), "What a part of a path matched, which may be several.")
+      .def("__getitem__", &Match::at, "None if the part is in an alternative that was not taken.")
+      .def("__repr__",
+           [](const Match& x) { return cat("<relay.Match of ", name_of(x.match.root()->kind), ">"); });
+  py::class_<Pattern>(m, "Pattern", "A region of programs by its structure (docs/patterns.md).")
+      .def_readonly("names", &Pattern::names, "of its parts")
+      .def("match", &match, py::arg("expr"),
+           "How the pattern matches the expression as a whole program; None if it does not.")
+      .def("matches", &matches, py::arg("module"), "All matches in the module, in the order of evaluation.")
+      .def(
+          "rewrite", &rewrite, py::arg("module"), py::arg("replacement"), py::kw_only(),
+          py::arg("once") = false,
+          "The module with every match replaced, again and again until none is left.\n\n"
+          "`replacement` is a text over the pattern's parts, as \"nn.relu(%x)\", or a function from a match\n"
+          "to such a text, an Expr of the module, or None, which leaves the match as it is. `once`: one "
+          "round.")
+      .def("__str__", [](const Pattern& p) { return p.text; })
+      .def("__repr__", [](const Pattern& p) { return cat("<relay.Pattern ", p.text, ">"); });
+  m.def("pattern", &parse, py::arg("text"), py::kw_only(), py::arg("module") = nullptr,
+        "Reads a pattern: \"nn.relu(nn.dense(%x, %w))\". Its types and functions are those of `module`.\n"
+        "Raises DiagnosticError.");
+  py::class_<Program>(m.attr("Module"))
+      .def("expressions", &expressions, py::arg("function") = py::none(),
+           "The expressions of all functions, or of one, each once and in the order of evaluation.");
+}
+
+}  // namespace relay::python

@@ -1,0 +1,46 @@
+"""relay.verify, which may ask another runtime."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from relay import _relay, peers
+from relay._relay import Module, Report
+
+
+def verify(
+    module: Module,
+    inputs: Any,
+    *,
+    engines: Sequence[str] = (),
+    levels: Sequence[int] = (0, 1, 2, 3),
+    threads: int = 1,
+    target: str = "native",
+    denormals: Literal["flush", "keep"] = "flush",
+    expected: Mapping[str, Any] | Sequence[Any] | Any | None = None,
+    against: str | None = None,
+    progress: Callable[[int, int, str], object] | None = None,
+) -> Report:
+    """Compares engines with the reference interpreter, within the bounds of docs/semantics.md.
+
+    `inputs` is a dict by name, a sequence, or one array. No `engines` means all. `expected` has the outputs of
+    another program, which are compared too; `against` names a runtime that computes them: "onnxruntime" or
+    "openvino". `progress(done, total, what)` is called for each step.
+    """
+    source = ""
+    if against is not None:
+        if expected is not None:
+            raise TypeError("give `expected` or `against`, not both")
+        expected = peers.outputs(against, module, inputs)
+        source = peers.description(against)
+    return _relay.verify(
+        module,
+        inputs,
+        engines=list(engines),
+        levels=list(levels),
+        threads=threads,
+        target=target,
+        denormals=denormals,
+        expected=expected,
+        expected_from=source,
+        progress=progress,
+    )

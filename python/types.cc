@@ -1,0 +1,199 @@
+#include "python/types.h"
+
+#include <pybind11/pybind11.h>
+
+#include <functional>
+#include <vector>
+
+#include "base/cat.h"
+#include "ir/analysis.h"
+#include "ir/import.h"
+#include "ir/text/parser.h"
+#include "ir/text/printer.h"
+#include "python/bindings.h"
+#include "python/errors.h"
+#include "python/tensors.h"
+
+namespace relay::python {
+namespace {
+
+std::string class_name(py::handle value) { return py::str(py::type::handle_of(value).attr("__name__")); }
+
+TypeHandle tensor_type(const py::sequence& shape, py::handle dtype) {
+  const Module module;
+  std::vector<Dim> dims;
+  for (const py::handle extent : shape) dims.push_back(dim_of(module, extent, "shape"));
+  return {module.shared_context(), module.context().tensor_type(dims, dtype_of(dtype, "dtype"))};
+}
+
+// The name of a dtype as a type, for messages; other values by their class.
+[[noreturn]] void refuse(py::handle spec, const std::string& what) {
+  throw py::type_error(
+      cat("argument `", what, "` is a ", class_name(spec),
+          ": give a type as a text, as \"Tensor[(2, n), float32]\", a relay.Type, or an array"));
+}
+
+// Reads a text that is one type, or one extent.
+template <class T, class Read>
+T parsed(const std::string& text, const std::string& name, const Module& module, const Read& read) {
+  Diagnostics diagnostics;
+  ParseOptions options;
+  options.into = module;
+  const Result<T> out = read(name, text, diagnostics, options);
+  if (!out) raise_diagnostics(diagnostics, module.context().sources());
+  return *out;
+}
+
+Result<Dim> parse_dim(std::string name, std::string text, Diagnostics& diagnostics,
+                      const ParseOptions& options) {
+  // An extent stands nowhere alone, so this is the type of a vector.
+  const Result<Type> type =
+      parse_type(std::move(name), cat("Tensor[(", text, "), bool]"), diagnostics, options);
+  if (!type) return kReported;
+  const auto* tensor = (*type)->as<TensorType>();
+  if (tensor && tensor->rank() == 1) return tensor->dims[0];
+  diagnostics.error(Span::none(), "expected-dim", cat("`", text, "` is no extent"));
+  return kReported;
+}
+
+// --- Dim -----------------------------------------------------------------------------------------
+
+DimHandle calculated(const DimHandle& a, py::handle b, Dim (*operation)(Dim, Dim), bool swapped) {
+  const Module module;
+  Importer import(module.context());
+  const Dim left = import.dim(a.dim), right = dim_of(module, b, "extent");
+  return {module.shared_context(), swapped ? operation(right, left) : operation(left, right)};
+}
+
+Dim add(Dim a, Dim b) { return a + b; }
+Dim subtract(Dim a, Dim b) { return a - b; }
+Dim multiply(Dim a, Dim b) { return a * b; }
+
+void bind_dim(py::module_& m) {
+  py::class_<DimHandle> dim(m, "Dim",
+                            "An extent of a shape that only a run knows: `n = relay.Dim(\"n\")`, `2*n + 1`.");
+  dim.def(py::init([](const std::string& text) {
+            const Module module;
+            return DimHandle{module.shared_context(), dim_of(module, py::str(text), "text")};
+          }),
+          py::arg("text"));
+  struct Operation {
+    const char *name, *swapped;
+    Dim (*apply)(Dim, Dim);
+  };
+  for (const Operation& o :
+       {Operation{"__add__", "__radd__", add}, Operation{"__sub__", "__rsub__", subtract},
+        Operation{"__mul__", "__rmul__", multiply}, Operation{"__floordiv__", "__rfloordiv__", floor_div},
+        Operation{"__mod__", "__rmod__", floor_mod}}) {
+    dim.def(o.name, [f = o.apply](const DimHandle& a, py::handle b) { return calculated(a, b, f, false); });
+    dim.def(o.swapped, [f = o.apply](const DimHandle& a, py::handle b) { return calculated(a, b, f, true); });
+  }
+  // As texts: an extent that is not known is equal to another of these.
+  dim.def("__eq__", [](const DimHandle& a, py::handle b) {
+    if (!is_extent(b)) return false;
+    const Module module;
+    Importer import(module.context());
+    return import.dim(a.dim) == dim_of(module, b, "extent");
+  });
+  dim.def("__hash__", [](const DimHandle& d) { return std::hash<std::string>()(show(d.dim)); });
+  dim.def("__str__", [](const DimHandle& d) { return show(d.dim); });
+  dim.def("__repr__", [](const DimHandle& d) { return cat("<relay.Dim ", show(d.dim), ">"); });
+}
+
+// --- Type ----------------------------------------------------------------------------------------
+
+py::object extent(Dim d) {
+  if (d.is_const()) return py::int_(d.value());
+  return py::cast(own_dim(d));
+}
+
+py::object shape(const TypeHandle& t) {
+  const auto* tensor = t.type->as<TensorType>();
+  if (!tensor) return py::none();
+  py::tuple out(tensor->rank());
+  for (size_t i = 0; i < tensor->rank(); ++i) out[i] = extent(tensor->dims[i]);
+  return out;
+}
+
+py::object dtype(const TypeHandle& t) {
+  const auto* tensor = t.type->as<TensorType>();
+  return tensor ? py::object(py::str(tensor->dtype.name())) : py::none();
+}
+
+py::object fields(const TypeHandle& t) {
+  const auto* tuple = t.type->as<TupleType>();
+  if (!tuple) return py::none();
+  py::tuple out(tuple->fields.size());
+  for (size_t i = 0; i < tuple->fields.size(); ++i)
+    out[i] = py::cast(TypeHandle{t.context, tuple->fields[i]});
+  return out;
+}
+
+}  // namespace
+
+TypeHandle own_type(Type type) {
+  const auto context = std::make_shared<Context>();
+  return {context, Importer(*context).type(type)};
+}
+
+DimHandle own_dim(Dim dim) {
+  const auto context = std::make_shared<Context>();
+  return {context, Importer(*context).dim(dim)};
+}
+
+bool is_extent(py::handle value) {
+  return py::isinstance<py::int_>(value) || py::isinstance<py::str>(value) ||
+         py::isinstance<DimHandle>(value) || PyIndex_Check(value.ptr());
+}
+
+Dim dim_of(const Module& module, py::handle extent, const std::string& what) {
+  if (py::isinstance<DimHandle>(extent))
+    return Importer(module.context()).dim(py::cast<const DimHandle&>(extent).dim);
+  if (py::isinstance<py::str>(extent)) return parsed<Dim>(py::str(extent), "<extent>", module, &parse_dim);
+  if (PyBool_Check(extent.ptr()) || !PyIndex_Check(extent.ptr())) {
+    throw py::type_error(cat("argument `", what, "` has a ", class_name(extent),
+                             " for an extent: give an integer, a relay.Dim, or a text, as \"2*n + 1\""));
+  }
+  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(extent.ptr()));
+  const int64_t value = PyLong_AsLongLong(number.ptr());
+  if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
+  if (value == INT64_MIN) throw py::value_error(cat("argument `", what, "`: there is no extent ", value));
+  return Dim(value);
+}
+
+Type type_of_spec(const Module& module, py::handle spec, const std::string& what) {
+  if (spec.is_none()) return nullptr;
+  if (py::isinstance<TypeHandle>(spec))
+    return Importer(module.context()).type(py::cast<const TypeHandle&>(spec).type);
+  if (py::isinstance<py::str>(spec))
+    return parsed<Type>(py::str(spec), cat("<", what, ">"), module, &parse_type);
+  if (!py::hasattr(spec, "shape") || !py::hasattr(spec, "dtype")) refuse(spec, what);
+  std::vector<Dim> dims;
+  for (const py::handle d : py::reinterpret_borrow<py::sequence>(spec.attr("shape")))
+    dims.push_back(dim_of(module, d, what));
+  return module.context().tensor_type(dims, dtype_of(spec.attr("dtype"), what));
+}
+
+void bind_types(py::module_& m) {
+  bind_dim(m);
+  py::class_<TypeHandle>(m, "Type", "A type of the language. `str(type)` is its text.")
+      .def(py::init([](const std::string& text) {
+             const Module module;
+             return TypeHandle{module.shared_context(), type_of_spec(module, py::str(text), "text")};
+           }),
+           py::arg("text"), "Reads a type, as \"Tensor[(2, n), float32]\". Raises DiagnosticError.")
+      .def_property_readonly("shape", &shape, "extents: integers, or relay.Dim; None if it is no tensor")
+      .def_property_readonly("dtype", &dtype, "its name; None if it is no tensor")
+      .def_property_readonly("fields", &fields, "types of a tuple; None if it is none")
+      .def("__eq__",
+           [](const TypeHandle& a, py::handle b) {
+             return py::isinstance<TypeHandle>(b) && alpha_equal(a.type, py::cast<const TypeHandle&>(b).type);
+           })
+      .def("__hash__", [](const TypeHandle& t) { return std::hash<std::string>()(print(t.type)); })
+      .def("__str__", [](const TypeHandle& t) { return print(t.type); })
+      .def("__repr__", [](const TypeHandle& t) { return cat("<relay.Type ", show(t.type, 200), ">"); });
+  m.def("Tensor", &tensor_type, py::arg("shape"), py::arg("dtype") = "float32",
+        "The type of tensors of this shape: `relay.Tensor((2, \"n\"), \"float32\")`.");
+}
+
+}  // namespace relay::python
