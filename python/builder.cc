@@ -138,6 +138,8 @@ void run_bodies(const HomeRef& home) {
   if (!r.scopes.empty()) throw py::type_error("Builder.module is called by a function of the program");
   while (r.made < r.global.size()) {
     const LateFunction f = r.global[r.made];
+    if (home->module.function(f.name))  // from a library, since
+      throw py::value_error(cat("there are two functions @", f.name));
     home->module.set_function(f.name, run_body(home, f, nullptr));
     // The function may refer to the program, which would keep both for ever.
     r.global[r.made++].body = py::function();
