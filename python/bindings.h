@@ -12,7 +12,8 @@ void bind_errors(py::module_& m);    // base/diagnostics.h, base/failure.h
 void bind_types(py::module_& m);     // ir/type.h, ir/dim.h
 void bind_expr(py::module_& m);      // ir/expr.h
 void bind_ops(py::module_& m);       // op/registry.h
-void bind_builder(py::module_& m);   // ir/builder.h
+void bind_control(py::module_& m);   // ir/builder.h
+void bind_builder(py::module_& m);   // ir/module.h
 void bind_model(py::module_& m);     // driver/model.h
 void bind_export(py::module_& m);    // exporter/onnx/export.h
 void bind_passes(py::module_& m);    // passes/pass.h, passes/runner.h

@@ -55,8 +55,9 @@ Tensor array(py::handle value, const std::string& what) {
   const py::object numpy = py::module_::import("numpy");
   const py::object found = py::hasattr(value, "__array_interface__") ? numpy.attr("asarray")(value)
                                                                      : numpy.attr("from_dlpack")(value);
+  const py::object native = found.attr("dtype").attr("newbyteorder")("=");
   const auto contiguous = py::reinterpret_borrow<py::array>(
-      numpy.attr("array")(found, py::arg("order") = "C", py::arg("copy") = true));
+      found.attr("astype")(native, py::arg("order") = "C", py::arg("copy") = true));
   TypeEntry entry{.dtype = dtype_of(contiguous.dtype(), what),
                   .dims = {contiguous.shape(), contiguous.shape() + contiguous.ndim()}};
   entry.text = entry.dtype.name();

@@ -12,6 +12,7 @@ PYBIND11_MODULE(_relay, m) {
   relay::python::bind_expr(m);
   relay::python::bind_ops(m);
   relay::python::bind_model(m);
+  relay::python::bind_control(m);
   relay::python::bind_builder(m);
   relay::python::bind_export(m);
   relay::python::bind_passes(m);

@@ -1,8 +1,10 @@
 #include "python/recording.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "base/cat.h"
+#include "python/types.h"
 
 namespace relay::python {
 namespace {
@@ -107,7 +109,10 @@ void settle(const HomeRef& home, const Var* x) {
   r.scopes.back().bindings.push_back({x, fn});
 }
 
-std::string name_of(py::handle f) { return py::str(py::getattr(f, "__name__", py::str("f"))); }
+std::string name_of(py::handle f) {
+  const std::string name = py::str(py::getattr(f, "__name__", py::str("f")));
+  return name.starts_with('<') ? "f" : name;  // "<lambda>"
+}
 
 std::vector<std::string> parameter_names(py::handle f) {
   const py::module_ inspect = py::module_::import("inspect");
@@ -136,6 +141,36 @@ Expr fn_of(const HomeRef& home, const py::function& f, Type wanted) {
     late.params.push_back(b.var(name, typed ? type->args[late.params.size()] : nullptr));
   if (typed) late.result = type->result;
   return run_body(home, late, nullptr);
+}
+
+LateFunction late_function(const HomeRef& home, const py::function& body, const py::sequence& specs,
+                           const py::object& result, const std::optional<std::string>& name) {
+  LateFunction out;
+  out.name = name ? *name : name_of(body);
+  out.body = body;
+  out.span = home->files.caller(home->context().sources());
+  const std::vector<std::string> names = parameter_names(body);
+  if (py::len(specs) > 0 && py::len(specs) != names.size()) {
+    throw py::type_error(cat("`", out.name, "` has ", names.size(), " parameters, and types for ",
+                             py::len(specs), " are given"));
+  }
+  Builder b(home->context());
+  b.set_span(out.span);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Type type =
+        py::len(specs) == 0 ? nullptr : type_of_spec(home->module, py::object(specs[i]), names[i]);
+    out.params.push_back(b.var(names[i], type));
+  }
+  out.result = type_of_spec(home->module, result, "result");
+  return out;
+}
+
+Type declared_type(Context& context, const LateFunction& f) {
+  std::vector<Type> args;
+  for (const Var* x : f.params) args.push_back(x->type);
+  if (!f.result || f.result->has_hole || std::find(args.begin(), args.end(), nullptr) != args.end())
+    return nullptr;
+  return context.fn_type({}, args, f.result);
 }
 
 }  // namespace relay::python

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,13 @@ Module with_mentioned(const Module& module, std::vector<Expr> roots);
 // Of a Python function. Parameters that have a default keep it, and are none of the program's.
 std::string name_of(py::handle f);
 std::vector<std::string> parameter_names(py::handle f);
+
+// A function with a parameter for each spec, or for each parameter of the body if there are none.
+// What else a function needs is for the caller to say.
+LateFunction late_function(const HomeRef& home, const py::function& body, const py::sequence& specs,
+                           const py::object& result, const std::optional<std::string>& name);
+// Null if it does not say everything.
+Type declared_type(Context& context, const LateFunction& f);
 
 // A Python function as a value: its parameters have the types of `wanted`, if that is a function's.
 Expr fn_of(const HomeRef& home, const py::function& f, Type wanted);

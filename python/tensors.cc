@@ -351,12 +351,11 @@ DType dtype_of(py::handle dtype, const std::string& what) {
   if (py::isinstance<py::str>(dtype)) {
     const std::string name = py::str(dtype);
     if (const std::optional<DType> found = DType::parse(name)) return *found;
-    throw py::type_error(cat("argument `", what, "`: there is no dtype \"", name, "\""));
+    throw py::type_error(cat(what, ": there is no dtype \"", name, "\""));
   }
   const py::dtype of_numpy = py::dtype::from_args(py::reinterpret_borrow<py::object>(dtype));
   if (const std::optional<DType> found = dtype_of(of_numpy)) return *found;
-  throw py::type_error(
-      cat("argument `", what, "`: the language has no dtype ", std::string(py::str(py::handle(of_numpy)))));
+  throw py::type_error(cat(what, ": the language has no dtype ", std::string(py::str(py::handle(of_numpy)))));
 }
 
 DLDataType dlpack_dtype(DType dtype) {

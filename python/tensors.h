@@ -53,8 +53,8 @@ void load_numpy();
 // raises TypeError without it. 4-bit integers take a byte each.
 py::dtype numpy_dtype(DType dtype);
 
-// The dtype that a name, a NumPy dtype or a class as np.float32 means. Raises TypeError; `what` is
-// the argument's name.
+// The dtype that a name, a NumPy dtype or a class as np.float32 means. Raises TypeError; `what`
+// says what it is given for.
 DType dtype_of(py::handle dtype, const std::string& what);
 
 DLDataType dlpack_dtype(DType dtype);

@@ -22,8 +22,8 @@ std::string class_name(py::handle value) { return py::str(py::type::handle_of(va
 TypeHandle tensor_type(const py::sequence& shape, py::handle dtype) {
   const Module module;
   std::vector<Dim> dims;
-  for (const py::handle extent : shape) dims.push_back(dim_of(module, extent, "shape"));
-  return {module.shared_context(), module.context().tensor_type(dims, dtype_of(dtype, "dtype"))};
+  for (const py::handle extent : shape) dims.push_back(dim_of(module, extent, "argument `shape`"));
+  return {module.shared_context(), module.context().tensor_type(dims, dtype_of(dtype, "argument `dtype`"))};
 }
 
 // The name of a dtype as a type, for messages; other values by their class.
@@ -61,7 +61,7 @@ Result<Dim> parse_dim(std::string name, std::string text, Diagnostics& diagnosti
 DimHandle calculated(const DimHandle& a, py::handle b, Dim (*operation)(Dim, Dim), bool swapped) {
   const Module module;
   Importer import(module.context());
-  const Dim left = import.dim(a.dim), right = dim_of(module, b, "extent");
+  const Dim left = import.dim(a.dim), right = dim_of(module, b, "the operand");
   return {module.shared_context(), swapped ? operation(right, left) : operation(left, right)};
 }
 
@@ -74,7 +74,7 @@ void bind_dim(py::module_& m) {
                             "An extent of a shape that only a run knows: `n = relay.Dim(\"n\")`, `2*n + 1`.");
   dim.def(py::init([](const std::string& text) {
             const Module module;
-            return DimHandle{module.shared_context(), dim_of(module, py::str(text), "text")};
+            return DimHandle{module.shared_context(), dim_of(module, py::str(text), "argument `text`")};
           }),
           py::arg("text"));
   struct Operation {
@@ -93,7 +93,7 @@ void bind_dim(py::module_& m) {
     if (!is_extent(b)) return false;
     const Module module;
     Importer import(module.context());
-    return import.dim(a.dim) == dim_of(module, b, "extent");
+    return import.dim(a.dim) == dim_of(module, b, "the operand");
   });
   dim.def("__hash__", [](const DimHandle& d) { return std::hash<std::string>()(show(d.dim)); });
   dim.def("__str__", [](const DimHandle& d) { return show(d.dim); });
@@ -151,13 +151,13 @@ Dim dim_of(const Module& module, py::handle extent, const std::string& what) {
     return Importer(module.context()).dim(py::cast<const DimHandle&>(extent).dim);
   if (py::isinstance<py::str>(extent)) return parsed<Dim>(py::str(extent), "<extent>", module, &parse_dim);
   if (PyBool_Check(extent.ptr()) || !PyIndex_Check(extent.ptr())) {
-    throw py::type_error(cat("argument `", what, "` has a ", class_name(extent),
+    throw py::type_error(cat(what, " has a ", class_name(extent),
                              " for an extent: give an integer, a relay.Dim, or a text, as \"2*n + 1\""));
   }
   const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(extent.ptr()));
   const int64_t value = PyLong_AsLongLong(number.ptr());
   if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
-  if (value == INT64_MIN) throw py::value_error(cat("argument `", what, "`: there is no extent ", value));
+  if (value == INT64_MIN) throw py::value_error(cat(what, ": there is no extent ", value));
   return Dim(value);
 }
 
@@ -170,8 +170,8 @@ Type type_of_spec(const Module& module, py::handle spec, const std::string& what
   if (!py::hasattr(spec, "shape") || !py::hasattr(spec, "dtype")) refuse(spec, what);
   std::vector<Dim> dims;
   for (const py::handle d : py::reinterpret_borrow<py::sequence>(spec.attr("shape")))
-    dims.push_back(dim_of(module, d, what));
-  return module.context().tensor_type(dims, dtype_of(spec.attr("dtype"), what));
+    dims.push_back(dim_of(module, d, cat("argument `", what, "`")));
+  return module.context().tensor_type(dims, dtype_of(spec.attr("dtype"), cat("argument `", what, "`")));
 }
 
 void bind_types(py::module_& m) {

@@ -33,7 +33,8 @@ DimHandle own_dim(Dim dim);
 // dtype are meant, or None, which is a null. Types of data are those of the module. Raises
 // TypeError, or DiagnosticError for a text. `what` is the argument's name.
 Type type_of_spec(const Module& module, py::handle spec, const std::string& what);
-// An extent: an integer, a relay.Dim, or a text such as "2*n + 1".
+// An extent: an integer, a relay.Dim, or a text such as "2*n + 1". `what` says what
+// it is given for.
 Dim dim_of(const Module& module, py::handle extent, const std::string& what);
 bool is_extent(py::handle value);  // what dim_of takes
 
