@@ -63,6 +63,8 @@ void follow(debug::Session& session, std::istream& script, const Session& s) {
 
 void converse(debug::Session& session, const Session& s) {
   s.say("`help` lists the commands\n");
+  if (!debug::edits_lines())
+    s.say("there is no libreadline.so.8, so lines have no history: apt-get install libreadline8\n");
   s.print(session.greeting());
   const auto complete = [&](std::string_view before, std::string_view word) {
     return session.complete(before, word);

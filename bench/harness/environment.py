@@ -39,6 +39,21 @@ def is_made() -> bool:
     return up_to_date(options.home() / "venv", REQUIREMENTS)
 
 
+def programs(name: str, requirements: Path, install_missing: bool, remedy: str) -> Path:
+    """The folder with the programs of an environment of its own, which is made if it is not there."""
+    folder = options.home() / name
+    if not up_to_date(folder, requirements):
+        if not install_missing:
+            sys.exit(f"{name}: its programs are not installed: {remedy} gets them from PyPI once")
+        print(f"{name}: installing {requirements.name} into {folder}", file=sys.stderr)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if quietly([sys.executable, "-m", "venv", "--clear", str(folder)]).returncode:
+            sys.exit(f"{name}: cannot make a virtual environment; the Debian package python3-venv may be missing")
+        if why := install(folder, requirements):
+            sys.exit(f"{name}: {why}")
+    return folder / "bin"
+
+
 def stamp(folder: Path, requirements: Path) -> Path:
     """Holds the requirements that the environment was finished with."""
     return folder / f"made-from-{requirements.stem}.txt"

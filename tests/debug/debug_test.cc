@@ -294,6 +294,9 @@ class Terminal {
 std::string program() { return std::filesystem::absolute("tools/relay").string(); }
 
 TEST_F(Debug, OnATerminalLinesAreCompletedAndRepeated) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "libreadline cannot be opened beside AddressSanitizer";
+#endif
   Terminal t(path(""), {program(), "debug", "m.relay", "--fill", "ones"});
   ASSERT_TRUE(t.says("(relay) ")) << t.heard();
   t.type("br\t ad\t\n");  // `break` and `breakpoints` begin alike: as far as both go
@@ -317,6 +320,9 @@ TEST_F(Debug, OnATerminalLinesAreCompletedAndRepeated) {
 }
 
 TEST_F(Debug, ControlCAtThePromptThrowsTheLineAway) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "libreadline cannot be opened beside AddressSanitizer";
+#endif
   Terminal t(path(""), {program(), "debug", "m.relay", "--fill", "ones"});
   ASSERT_TRUE(t.says("(relay) ")) << t.heard();
   t.type("nonsense");
@@ -342,6 +348,21 @@ TEST_F(Debug, ControlCStopsTheProgramAndNotTheSession) {
   ASSERT_TRUE(t.says("interrupted")) << t.heard();
   ASSERT_TRUE(t.says("(relay) ")) << t.heard();
   t.type("quit\n");
+  EXPECT_EQ(t.exit_code(), kOk);
+}
+
+// An empty file is found before the machine's own library, and is none.
+TEST_F(Debug, WithoutReadlineATerminalGivesPlainLines) {
+  write("libreadline.so.8", "");
+  setenv("LD_LIBRARY_PATH", path("").c_str(), 1);
+  Terminal t(path(""), {program(), "debug", "m.relay", "--fill", "ones"});
+  unsetenv("LD_LIBRARY_PATH");
+  ASSERT_TRUE(t.says("apt-get install libreadline8")) << t.heard();
+  ASSERT_TRUE(t.says("(relay) ")) << t.heard();
+  t.type("nonsense\x03print x\n");  // control-C throws away what was begun
+  ASSERT_TRUE(t.says("%x = Tensor[(3,), float32] [1, 1, 1]")) << t.heard();
+  ASSERT_TRUE(t.says("(relay) ")) << t.heard();
+  t.type("\x04");
   EXPECT_EQ(t.exit_code(), kOk);
 }
 
