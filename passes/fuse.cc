@@ -99,21 +99,25 @@ class Extraction {
   }
 
   // A kernel is told the shapes of what it takes and nothing else. Where these do not determine its
-  // own, as of zeros(shape=[n]), it takes tensors that the functions around are given as well, of
-  // which it reads the extents alone. Nothing if that does not do.
+  // own, as of zeros(shape=[n]), or as of sum(x + y) which runs over an extent of both, it takes
+  // tensors that the functions around are given as well, of which it reads the extents alone. Nothing
+  // if that does not do.
   std::optional<std::vector<Expr>> shape_arguments(const Calls& calls) const {
     std::vector<kernel::Expr> given, needed;
     const auto dims = [](Type root, std::vector<kernel::Expr>& out) {
       for (const TensorType* t : op::flatten(std::vector<Type>{root})) add_extents(*t, out);
     };
-    for (Expr e : taken(calls)) dims(e->type, given);
     for (const Call* call : calls) dims(call->type, needed);
+    const size_t of_results = needed.size();
+    for (Expr e : taken(calls)) dims(e->type, given);
+    needed.insert(needed.end(), given.begin(), given.end());
     std::vector<Expr> out;
     auto known = kernel::determined_by(given);
-    for (kernel::Expr e : needed) {
-      for (kernel::Expr v : kernel::variables(e)) {
+    for (size_t i = 0; i < needed.size(); ++i) {
+      for (kernel::Expr v : kernel::variables(needed[i])) {
         if (known.contains(v.get())) continue;
         const std::vector<Source> sources = sources_that_tell(v, given, calls.back());
+        if (sources.empty() && i >= of_results) continue;  // the operator may not ask for it
         if (sources.empty()) return std::nullopt;
         for (const Source& source : sources) {
           out.push_back(source.value);
