@@ -64,7 +64,8 @@ class Passed {
     ++tally_["changed by " + name];
     if (name == "block-channels" && text_of(*next.module).find("winograd") != std::string::npos)
       ++tally_[kWinograd];
-    reorders_ = reorders_ || name == "lower" || name == "block-channels" || name == "pair-steps";
+    reorders_ = reorders_ || name == "lower" || name == "block-channels" || name == "pair-steps" ||
+                name == "convert-layout";
     const bool widens = name == "widen-floats";
     if (first && !widens && alpha_equal(now_, *next.module))
       return cat(step, " changed nothing, but not the same pointers");
