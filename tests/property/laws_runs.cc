@@ -116,6 +116,7 @@ std::vector<std::string> steps_of(const passes::Pipeline& pipeline) {
 std::string eager(const std::string& step) {
   if (step == "block-channels") return "block-channels{winograd-cycles=1}";
   if (step == "split-args") return "split-args{most=2}";
+  if (step == "change-batch") return "change-batch{to=3}";
   return step == "pair-steps" ? "pair-steps{blocks=2,cores=0}" : step;
 }
 
