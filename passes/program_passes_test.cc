@@ -5,6 +5,7 @@
 #include "analysis/testing.h"
 #include "base/cat.h"
 #include "interp/machine.h"
+#include "passes/continuation_passing.h"
 #include "passes/function_values.h"
 #include "passes/runner.h"
 
@@ -59,7 +60,9 @@ def @main(%n: int32) {
 
 TEST(ProgramPasses, KeepTheAnswerAndTheOrderOfEffects) {
   const Module m = checked(kFunctions);
-  for (const char* pass : {"defunctionalise", "closure-conversion", "closure-conversion,defunctionalise"}) {
+  for (const char* pass : {"defunctionalise", "closure-conversion", "continuation-passing",
+                           "continuation-passing,defunctionalise", "defunctionalise,continuation-passing",
+                           "continuation-passing,closure-conversion", "closure-conversion,defunctionalise"}) {
     const Module now = after(m, pass);
     EXPECT_FALSE(now.same(m)) << pass;
     for (int64_t n : {0, 1, 3, 5}) EXPECT_EQ(answer(now, n), answer(m, n)) << pass;
@@ -70,8 +73,10 @@ TEST(ProgramPasses, KeepTheirPromises) {
   const Module m = checked(kFunctions);
   EXPECT_NE(breaks_defunctionalisation(m), "");
   EXPECT_NE(breaks_closure_conversion(m), "");
+  EXPECT_NE(breaks_continuation_passing(m), "");
   EXPECT_EQ(breaks_defunctionalisation(after(m, "defunctionalise")), "");
   EXPECT_EQ(breaks_closure_conversion(after(m, "closure-conversion")), "");
+  EXPECT_EQ(breaks_continuation_passing(after(m, "continuation-passing")), "");
   // Closures hold the codes of global functions.
   EXPECT_NE(breaks_defunctionalisation(after(m, "closure-conversion")), "");
 }
@@ -79,10 +84,24 @@ TEST(ProgramPasses, KeepTheirPromises) {
 // Each has nothing more to do on what it made.
 TEST(ProgramPasses, AreDoneAfterOnce) {
   const Module m = checked(kFunctions);
-  for (const char* pass : {"defunctionalise", "closure-conversion"}) {
+  for (const char* pass : {"defunctionalise", "closure-conversion", "continuation-passing"}) {
     const Module once = after(m, pass);
     EXPECT_TRUE(after(once, pass).same(once)) << pass;
   }
+}
+
+TEST(ProgramPasses, FindCallsThatAreNotLast) {
+  const auto program = [](std::string_view body) {
+    return checked(cat("def @f(%x: int32) -> int32 { %x }\ndef @main(%x: int32) { ", body, " }"));
+  };
+  EXPECT_EQ(breaks_continuation_passing(program("if (less(%x, 2)) { @f(%x) } else { @f(add(%x, 1)) }")), "");
+  EXPECT_EQ(breaks_continuation_passing(program("let %y = add(%x, 1); @f(%y)")), "");
+  EXPECT_NE(breaks_continuation_passing(program("let %y = @f(%x); %y")), "");
+  EXPECT_NE(breaks_continuation_passing(program("add(@f(%x), 1)")), "");
+  EXPECT_NE(breaks_continuation_passing(program("%0 = @f(%x); if (less(%x, 2)) { %0 } else { %0 }")), "");
+  // A literal that is called where it is written is a part of the function around it.
+  EXPECT_EQ(breaks_continuation_passing(program("fn (%y: int32) { @f(%y) } (%x)")), "");
+  EXPECT_NE(breaks_continuation_passing(program("add(fn (%y: int32) { @f(%y) } (%x), 1)")), "");
 }
 
 TEST(ProgramPasses, SayWhyAProgramStays) {
@@ -99,7 +118,7 @@ TEST(ProgramPasses, SayWhyAProgramStays) {
   constexpr std::string_view kGives =
       "def @f(%x: int32) { %x }\n"
       "def @main(%x: int32) { let %y = @f(%x); fn (%z: int32) { add(%y, %z) } }";
-  for (const char* pass : {"defunctionalise", "closure-conversion"}) {
+  for (const char* pass : {"defunctionalise", "closure-conversion", "continuation-passing"}) {
     says(kGives, pass, "@main takes or gives functions");
     says("def @f(%x: int32) { let %g = fn (%y: int32) { %y }; add(%g(%x), 1) }", pass, "there is no @main");
   }

@@ -7,6 +7,7 @@
 #include "driver/engines.h"
 #include "interp/machine.h"
 #include "ir/analysis.h"
+#include "passes/continuation_passing.h"
 #include "passes/function_values.h"
 #include "passes/map_types.h"
 #include "passes/normal_forms.h"
@@ -131,6 +132,7 @@ const std::map<std::string_view, std::string (*)(const Module&)> kPromises{
 // The same of passes that leave a program which is out of their reach.
 const std::map<std::string_view, std::string (*)(const Module&)> kPromisesOfChanged{
     {"closure-conversion", passes::breaks_closure_conversion},
+    {"continuation-passing", passes::breaks_continuation_passing},
     {"defunctionalise", passes::breaks_defunctionalisation},
 };
 std::string broken_promise(std::string_view pass, const Module& before, const Module& after) {
