@@ -436,6 +436,7 @@ Module run(const Module& m, const PassContext& pass) {
   std::optional<Module> now =
       checked_inside(with_declared_parameters(reached), pass, "with its type parameters declared");
   if (now) now = after_inner_pass(*now, kEtaExpand, pass);
+  if (now) now = checked_inside(with_function_literals(*now), pass, "with function literals");
   if (now) now = after_inner_pass(*now, kToANormalForm, pass);
   if (!now) return m;
   if (const std::string why = keeps_calls(*now); !why.empty()) {

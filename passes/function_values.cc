@@ -370,6 +370,7 @@ Module with_function_data(const Module& m, const PassContext& pass, FunctionForm
       checked_inside(with_declared_parameters(reached), pass, "with its type parameters declared");
   if (now) now = after_inner_pass(*now, kMonomorphise, pass, {{"all", 1}});
   if (now) now = after_inner_pass(reached_by_main(*now), kEtaExpand, pass);
+  if (now) now = checked_inside(with_function_literals(*now), pass, "with function literals");
   if (now) now = after_inner_pass(*now, kToBasicBlockForm, pass);
   if (!now) return m;
   std::set<Symbol> used;

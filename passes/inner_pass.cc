@@ -7,6 +7,7 @@
 #include "base/cat.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
+#include "passes/function_types.h"
 #include "passes/pipeline.h"
 #include "typecheck/check.h"
 
@@ -63,6 +64,35 @@ Module with_declared_parameters(const Module& m) {
     const std::vector<const TypeVar*> type_params(type->type_params.begin(), type->type_params.end());
     const std::vector<Type> where(type->where.begin(), type->where.end());
     return b.with_type(b.fn(params, fn->body, fn->result, fn->attrs, type_params, where), type);
+  });
+}
+
+namespace {
+
+// A function literal that calls the value; the value itself if it is none that has a name.
+Expr literal_for(relay::Builder& b, Expr e) {
+  const auto* type = e->type ? e->type->as<FnType>() : nullptr;
+  if (!is_known_callee(e) || e->as<Fn>() || !type || !type->type_params.empty() || type->has_hole) return e;
+  const SpanScope at(b, e->span);
+  std::vector<const Var*> params;
+  std::vector<Expr> args;
+  for (Type t : type->args) {
+    params.push_back(b.with_type(b.var(cat("a", params.size()), t), t)->as<Var>());
+    args.push_back(params.back());
+  }
+  return b.with_type(b.fn(params, b.call(e, args, {}, type->result)), type);
+}
+
+}  // namespace
+
+Module with_function_literals(const Module& m) {
+  return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
+    std::vector<Expr> children;
+    for_each_child(e, [&](Expr child) {
+      const bool called = children.empty() && e->as<Call>();
+      children.push_back(called ? child : literal_for(b, child));
+    });
+    return with_children(m.context(), e, children);
   });
 }
 

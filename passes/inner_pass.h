@@ -24,6 +24,11 @@ std::optional<Module> after_inner_pass(const Module& m, const Pass& pass, const 
 // parameters and what these are asked for, and their parameters are annotated. Types are known.
 Module with_declared_parameters(const Module& m);
 
+// The module in which operators, constructors, functions and kernels that are values of known types
+// are function literals that call them. `eta-expand` does so where a place asks for a type; these
+// are of the types that they have.
+Module with_function_literals(const Module& m);
+
 // The module without the functions that @main does not reach.
 Module reached_by_main(const Module& m);
 
