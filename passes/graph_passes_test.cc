@@ -87,5 +87,24 @@ TEST(GraphPasses, APassSaysWhyItLeavesAProgram) {
   EXPECT_EQ(told.size(), 1u);
 }
 
+// Each example of the larger batch has the result that it had alone.
+TEST(GraphPasses, ALargerBatchHasTheSameExamples) {
+  const Module m = checked(R"(
+def @main(%x: Tensor[(1, 2, 4, 4), float32]) {
+  %0 = nn.conv2d(%x, tensor([0.1, 0.2, 0.3, -0.1, 0.4, 0.7], float32, (3, 2, 1, 1)));
+  nn.softmax(reshape(nn.relu(%0), newshape=[1, 48]))
+})");
+  const Module many = after(m, "change-batch{to=3}");
+  const Tensor x = op::testing::random(kFloat32, {3, 2, 4, 4}, 1, -1, 1);
+  const Tensor got = interp::Machine(many).call("main", {Value(x)}).tensor();
+  ASSERT_EQ(got.shape(), (Shape{3, 48}));
+  for (int64_t i = 0; i < 3; ++i) {
+    Tensor one(kFloat32, {1, 2, 4, 4});
+    for (int64_t j = 0; j < one.size(); ++j) one.set(j, x.get(i * one.size() + j));
+    const Tensor want = interp::Machine(m).call("main", {Value(one)}).tensor();
+    for (int64_t j = 0; j < 48; ++j) EXPECT_EQ(got.get(i * 48 + j), want.get(j));
+  }
+}
+
 }  // namespace
 }  // namespace relay::passes

@@ -2,16 +2,18 @@
 // optimised as one.
 //
 // A function that can come back to itself stays, and so does a large one that is called in several
-// places. The types of the parameters must be those of the arguments once the function's own type
-// and shape variables stand for what the call makes of them; the body is typed with these, which is
-// how generic functions become special ones.
+// places, unless it has the attribute `Inline`: `def @f(%x: float32, Inline=1) { ... }`. With
+// `marked=1` only functions that have it are inlined. The types of the parameters must be those of
+// the arguments once the function's own type and shape variables stand for what the call makes of
+// them; the body is typed with these, which is how generic functions become special ones.
 //
 // If the module has an @main, a function that is mentioned once moves: its body takes the place of
 // the call, and the function is removed, as `dead-code` would have it. A copy for each step of a
 // chain of functions would make the pass quadratic. @main itself stays, whoever calls it.
 //
-// Before: nothing is asked for. After: a function that is still called recurs, is large and called
-// in several places, or has parameters of other types than its arguments.
+// Before: nothing is asked for. After: a function that is still called recurs, is large, not marked
+// and called in several places, or has parameters of other types than its arguments. With
+// `marked=1` it may also have no mark.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -41,10 +43,16 @@ enum class Extents : uint8_t {
   kOpen,
 };
 
+// Which functions are inlined.
+struct Choice {
+  int64_t most_nodes;  // of one that has no mark and is used several times
+  bool marked_only;
+};
+
 class Inliner {
  public:
-  Inliner(const Module& m, int64_t most_nodes, Extents extents)
-      : out_(m), most_nodes_(most_nodes), extents_(extents) {}
+  Inliner(const Module& m, const Choice& choice, Extents extents)
+      : out_(m), choice_(choice), extents_(extents) {}
 
   Module run() {
     const FunctionGraph graph = function_graph(out_);
@@ -74,7 +82,8 @@ class Inliner {
   // The function may be inlined from now on.
   void offer(Symbol name) {
     const Fn* fn = out_.function(name.text());
-    if (fn->attrs.flag("Primitive")) return;
+    const bool marked = fn->attrs.flag("Inline");
+    if (fn->attrs.flag("Primitive") || (choice_.marked_only && !marked)) return;
     // What was inlined into it has been counted. Its shape variables became extents of the
     // arguments, which are looked at here.
     size_t size = 0;
@@ -83,7 +92,7 @@ class Inliner {
       size += inlined == 0 ? 1 : inlined;
       return inlined == 0;
     });
-    if (uses_[name] > 1 && size > static_cast<size_t>(most_nodes_)) return;
+    if (!marked && uses_[name] > 1 && size > static_cast<size_t>(choice_.most_nodes)) return;
     offered_[name] = {fn, size, variables};
   }
 
@@ -152,7 +161,7 @@ class Inliner {
   static constexpr size_t kMostGrowth = 200000;  // nodes that one function grows by
 
   Module out_;
-  int64_t most_nodes_;
+  const Choice choice_;
   Extents extents_;
   bool has_main_ = false;
   std::map<Symbol, size_t> uses_;
@@ -162,18 +171,18 @@ class Inliner {
 
 // Extents that a call knows may make an operator of the body wrong in all runs. That is a trap of
 // these runs and no error of the program, so calls that bring such extents stay.
-Module inlined(const Module& m, int64_t most_nodes) {
-  Module out = Inliner(m, most_nodes, Extents::kAny).run();
+Module inlined(const Module& m, const Choice& choice) {
+  Module out = Inliner(m, choice, Extents::kAny).run();
   Diagnostics wrong;
   if (out.same(m) || typecheck::check(out, wrong)) return out;
-  return Inliner(m, most_nodes, Extents::kOpen).run();
+  return Inliner(m, choice, Extents::kOpen).run();
 }
 
 // A body that is put into another function is no scope of its own there, and arguments that become
 // lets are evaluated one after the other, with all that is shared in each.
 Module run(const Module& m, const PassContext& context) {
-  return with_inserted_lets(
-      m, [&](const Module& now, analysis::TrapOrder) { return inlined(now, context.value("max-nodes")); });
+  const Choice choice{context.value("max-nodes"), context.value("marked") != 0};
+  return with_inserted_lets(m, [&](const Module& now, analysis::TrapOrder) { return inlined(now, choice); });
 }
 
 }  // namespace
@@ -181,7 +190,8 @@ Module run(const Module& m, const PassContext& context) {
 const Pass kInline = {
     .name = "inline",
     .doc = "replace calls of functions that do not recur by their bodies",
-    .parameters = {{"max-nodes", 256, "a larger function is inlined only if it is used once"}},
+    .parameters = {{"max-nodes", 256, "a larger function is inlined if it is used once or marked Inline"},
+                   {"marked", 0, "1: only functions that are marked Inline", 0, 1}},
     .run = run,
 };
 

@@ -3,14 +3,16 @@
 //
 // Kernels are made for types that are known. `inline` puts the bodies of functions that do not
 // recur where they are called; what is left here recurs, or is large. A function that only passes
-// such values on, like `map`, stays one function.
+// such values on, like `map`, stays one function. With `all=1` it becomes several, too: passes that
+// give functions a representation of their own need the types of all functions.
 //
 // A call that mentions shape variables gets a function with shape variables of its own, which calls
 // bind again. Recursion that goes on with other types each time has no end of functions: a limit
 // ends it. Generic functions that a let binds become several lets (monomorphise_lets.h).
 //
 // Before: nothing is asked for. After: no generic function is left that computes with values of its
-// type parameters and is called.
+// type parameters and is called. With `all=1` no generic function of the module is called at known
+// types.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -35,7 +37,8 @@ class Monomorphiser {
       : out_(m),
         context_(m.context()),
         pass_(pass),
-        most_(static_cast<size_t>(pass.value("max-instances"))) {}
+        most_(static_cast<size_t>(pass.value("max-instances"))),
+        all_(pass.value("all") != 0) {}
 
   Module run() {
     find_generic();
@@ -56,7 +59,7 @@ class Monomorphiser {
       pending_.pop_front();
       const Fn* fn = out_.function(name.text());
       // What a let binds comes first: what it is called with says what it calls.
-      Expr now = monomorphise_lets(context_, fn, generic_, most_, pass_.diagnostics);
+      Expr now = monomorphise_lets(context_, fn, generic_, most_, all_, pass_.diagnostics);
       if (!generic_.empty())
         now = rewrite(context_, now, [&](relay::Builder& b, Expr e) { return with_instances(b, e); });
       if (now != fn) out_.set_function(name.text(), now->as<Fn>());
@@ -69,7 +72,7 @@ class Monomorphiser {
   // to one that does.
   void find_generic() {
     for (const auto& [name, fn] : out_.functions()) {
-      if (!fn->type_params.empty() && computes_with_parameters(*fn)) generic_.insert(name);
+      if (!fn->type_params.empty() && (all_ || computes_with_parameters(*fn))) generic_.insert(name);
     }
     for (bool again = !generic_.empty(); again;) {
       again = false;
@@ -192,6 +195,7 @@ class Monomorphiser {
   Context& context_;
   const PassContext& pass_;
   size_t most_;
+  bool all_;
   std::set<Symbol> generic_;
   std::map<std::pair<Symbol, std::vector<Type>>, Symbol> instances_;
   std::map<Symbol, size_t> count_;  // of each function's instances
@@ -207,7 +211,8 @@ const Pass kMonomorphise = {
     .doc =
         "make generic functions that compute with values of their type parameters into functions of known "
         "types",
-    .parameters = {{"max-instances", 64, "the most functions that one generic function becomes"}},
+    .parameters = {{"max-instances", 64, "the most functions that one generic function becomes"},
+                   {"all", 0, "1: also of a function that only passes such values on", 0, 1}},
     .former_name = "specialise",
     .run = run,
 };

@@ -47,8 +47,14 @@ struct Template {
 
 class LetMonomorphiser {
  public:
-  LetMonomorphiser(Context& context, const std::set<Symbol>& generic, size_t most, Diagnostics& diagnostics)
-      : context_(context), generic_(generic), most_(most), diagnostics_(diagnostics), b_(context) {}
+  LetMonomorphiser(Context& context, const std::set<Symbol>& generic, size_t most, bool all,
+                   Diagnostics& diagnostics)
+      : context_(context),
+        generic_(generic),
+        most_(most),
+        all_(all),
+        diagnostics_(diagnostics),
+        b_(context) {}
 
   const Fn* run(const Fn* root) {
     if (!has_generic_let(root)) return root;
@@ -104,7 +110,7 @@ class LetMonomorphiser {
       if (!fn || stuck_.contains(let->x)) continue;
       const std::vector<Symbol> globals = mentioned_globals(fn);
       const bool computes =
-          computes_with_parameters(*fn) ||
+          all_ || computes_with_parameters(*fn) ||
           std::any_of(globals.begin(), globals.end(), [&](Symbol s) { return generic_.contains(s); });
       place[let->x] = all.size();
       all.push_back({let, fn, computes});
@@ -369,6 +375,7 @@ class LetMonomorphiser {
   Context& context_;
   const std::set<Symbol>& generic_;
   const size_t most_;
+  const bool all_;
   Diagnostics& diagnostics_;
   relay::Builder b_;
   std::vector<Candidate> candidates_;
@@ -382,8 +389,8 @@ class LetMonomorphiser {
 }  // namespace
 
 const Fn* monomorphise_lets(Context& context, const Fn* fn, const std::set<Symbol>& generic, size_t most,
-                            Diagnostics& diagnostics) {
-  return LetMonomorphiser(context, generic, most, diagnostics).run(fn);
+                            bool all, Diagnostics& diagnostics) {
+  return LetMonomorphiser(context, generic, most, all, diagnostics).run(fn);
 }
 
 }  // namespace relay::passes

@@ -11,9 +11,9 @@
 namespace relay::passes {
 
 // The function with such lets; itself if it has none. A function that mentions one of the `generic`
-// functions of the module is among those that are monomorphised. Reports "too-many-instances" where
-// one would become more than `most`.
+// functions of the module is among those that are monomorphised, and each is if `all` says so.
+// Reports "too-many-instances" where one would become more than `most`.
 const Fn* monomorphise_lets(Context& context, const Fn* fn, const std::set<Symbol>& generic, size_t most,
-                            Diagnostics& diagnostics);
+                            bool all, Diagnostics& diagnostics);
 
 }  // namespace relay::passes

@@ -7,17 +7,12 @@
 #include "analysis/evaluation_regions.h"
 #include "base/cat.h"
 #include "ir/fields.h"
+#include "passes/first_problem.h"
 #include "passes/map_types.h"
 #include "passes/type_choices.h"
 #include "passes/type_parts.h"
 
 namespace relay::passes {
-namespace {
-
-// Asks the condition of each expression of each function that is not in a primitive one. It
-// returns what is wrong with the expression, or an empty text.
-using Condition = std::function<std::string_view(Expr)>;
-
 std::string first_problem(const Module& m, const std::function<Condition(Expr root)>& condition_for) {
   for (const auto& [name, fn] : m.functions()) {
     const Condition condition = condition_for(fn);
@@ -37,8 +32,6 @@ std::string first_problem(const Module& m, const std::function<Condition(Expr ro
   }
   return {};
 }
-
-}  // namespace
 
 std::string breaks_a_normal_form(const Module& m) {
   return first_problem(m, [](Expr root) -> Condition {

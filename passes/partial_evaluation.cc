@@ -4,7 +4,8 @@
 // known of values: the fields of tuples and data, the code of functions, the contents of cells. It
 // unfolds calls, takes known branches and arms, reads known cells, and folds operators on small
 // constants. The rest is left in A-normal form, in the order of evaluation. So a recursion on a
-// list of known length becomes a sequence without calls and matches.
+// list of known length, or from a known number down, becomes a sequence without calls and matches:
+// this is the pass that unrolls recursion, and `max-calls` is the limit.
 //
 // A call stays if its function is not known, if its arguments are not of the types of the
 // parameters, or if it recurs in a branch that may not be taken and nothing known gets smaller. It

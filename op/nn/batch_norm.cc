@@ -11,23 +11,12 @@
 #include <cmath>
 
 #include "op/domain.h"
+#include "op/nn/batch_norm.h"
 #include "op/tensor/common.h"
 #include "op/term.h"
 
 namespace relay::op {
 namespace {
-
-struct BatchNormAttrs {
-  int64_t axis = 1;
-  double epsilon = 1e-5;
-  bool center = true;
-  bool scale = true;
-  static constexpr auto kFields =
-      fields(field("axis", &BatchNormAttrs::axis, "of the channels"),
-             field("epsilon", &BatchNormAttrs::epsilon, "is added to the variance"),
-             field("center", &BatchNormAttrs::center, "add beta; else it is ignored"),
-             field("scale", &BatchNormAttrs::scale, "multiply by gamma; else it is ignored"));
-};
 
 Type relate(Relation& r, const BatchNormAttrs& a) {
   require(r, 0, Domain::kFloat);  // C1

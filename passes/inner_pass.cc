@@ -1,0 +1,116 @@
+#include "passes/inner_pass.h"
+
+#include <set>
+#include <unordered_set>
+#include <vector>
+
+#include "base/cat.h"
+#include "ir/analysis.h"
+#include "ir/rewrite.h"
+#include "passes/function_types.h"
+#include "passes/pipeline.h"
+#include "typecheck/check.h"
+
+namespace relay::passes {
+
+std::optional<Module> checked_inside(const Module& m, const PassContext& outer, std::string_view when) {
+  Diagnostics wrong;
+  Result<Module> out = typecheck::check(m, wrong);
+  if (out) return std::move(*out);
+  outer.stays(cat(when, " it would not type check: ", wrong.all().front().message()));
+  return std::nullopt;
+}
+
+std::optional<Module> after_inner_pass(const Module& m, const Pass& pass, const PassContext& outer,
+                                       const std::map<std::string, int64_t>& values) {
+  Diagnostics wrong;
+  PassContext inner{wrong, step(pass).values, outer.target, outer.schedule};
+  for (const auto& [name, value] : values) inner.values[name] = value;
+  const Module out = pass.run(m, inner);
+  if (wrong.has_errors()) {
+    outer.stays(cat("`", pass.name, "` refuses it: ", wrong.all().front().message()));
+    return std::nullopt;
+  }
+  return out.same(m) ? out : checked_inside(out, outer, cat("after `", pass.name, "`"));
+}
+
+namespace {
+
+// The type of a function that is generic without saying so; else null.
+const FnType* found_generic(const Fn* fn) {
+  const auto* type = fn && fn->type_params.empty() && fn->type ? fn->type->as<FnType>() : nullptr;
+  return type && !type->type_params.empty() ? type : nullptr;
+}
+
+}  // namespace
+
+Module with_declared_parameters(const Module& m) {
+  std::unordered_set<const Var*> open;
+  for (const auto& [name, root] : m.functions()) {
+    for (Expr e : post_order(root)) {
+      if (!found_generic(e->as<Fn>())) continue;
+      for (const Var* p : e->as<Fn>()->params) {
+        if (!p->annotation) open.insert(p);
+      }
+    }
+  }
+  return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
+    const auto* v = e->as<Var>();
+    if (v && open.contains(v)) return b.with_type(b.var(v->name.text(), v->type), v->type);
+    const auto* fn = e->as<Fn>();
+    const FnType* type = found_generic(fn);
+    if (!type) return e;
+    const std::vector<const Var*> params(fn->params.begin(), fn->params.end());
+    const std::vector<const TypeVar*> type_params(type->type_params.begin(), type->type_params.end());
+    const std::vector<Type> where(type->where.begin(), type->where.end());
+    return b.with_type(b.fn(params, fn->body, fn->result, fn->attrs, type_params, where), type);
+  });
+}
+
+namespace {
+
+// A function literal that calls the value; the value itself if it is none that has a name.
+Expr literal_for(relay::Builder& b, Expr e) {
+  const auto* type = e->type ? e->type->as<FnType>() : nullptr;
+  if (!is_known_callee(e) || e->as<Fn>() || !type || !type->type_params.empty() || type->has_hole) return e;
+  const SpanScope at(b, e->span);
+  std::vector<const Var*> params;
+  std::vector<Expr> args;
+  for (Type t : type->args) {
+    params.push_back(b.with_type(b.var(cat("a", params.size()), t), t)->as<Var>());
+    args.push_back(params.back());
+  }
+  return b.with_type(b.fn(params, b.call(e, args, {}, type->result)), type);
+}
+
+}  // namespace
+
+Module with_function_literals(const Module& m) {
+  return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
+    std::vector<Expr> children;
+    for_each_child(e, [&](Expr child) {
+      const bool called = children.empty() && e->as<Call>();
+      children.push_back(called ? child : literal_for(b, child));
+    });
+    return with_children(m.context(), e, children);
+  });
+}
+
+Module reached_by_main(const Module& m) {
+  std::set<Symbol> reached;
+  std::vector<Symbol> pending{m.context().symbol("main")};
+  while (!pending.empty()) {
+    const Symbol name = pending.back();
+    pending.pop_back();
+    const Fn* fn = m.function(name.text());
+    if (!fn || !reached.insert(name).second) continue;
+    for (Symbol other : mentioned_globals(fn)) pending.push_back(other);
+  }
+  Module out = m;
+  for (const auto& [name, fn] : m.functions()) {
+    if (!reached.contains(name)) out.remove_function(name.text());
+  }
+  return out;
+}
+
+}  // namespace relay::passes
