@@ -70,6 +70,32 @@ TEST(OwnGradient, TakesThePlaceOfTheRule) {
   EXPECT_EQ(run(*after(called, "expand-grad"), {x}).fields()[1].fields()[0].tensor().get(0), 5);
 }
 
+// Nodes that the pass makes for so many function expressions that take `grad`.
+uint32_t nodes_made(int functions, std::string_view inside) {
+  std::string text =
+      "def @power(%x: float64, %n: int32) -> float64 {\n"
+      "  if (equal(%n, 0)) { 1f64 } else { multiply(%x, @power(%x, subtract(%n, 1))) }\n}\n"
+      "def @main(%x: float64) {\n";
+  std::string sum = "%x";
+  for (int i = 0; i < functions; ++i) {
+    text += cat("  let %y", i, " = grad(fn (%z: float64) { ", inside, " })(%x).1.0;\n");
+    sum = cat("add(", sum, ", %y", i, ")");
+  }
+  const Module m = checked(cat(text, "  ", sum, "\n}\n"));
+  const uint32_t before = m.context().node_count();
+  const Result<Module> out = after(m, "expand-grad");
+  EXPECT_TRUE(out);
+  return m.context().node_count() - before;
+}
+
+// Twice as many functions, twice as much work: what they reach is differentiated once.
+TEST(ExpandGrad, IsLinearInTheNumberOfFunctions) {
+  for (const char* inside : {"multiply(%z, sin(%x))", "@power(multiply(%z, %x), 3)"}) {
+    const uint32_t few = nodes_made(20, inside), many = nodes_made(80, inside);
+    EXPECT_LT(many, 4.4 * few) << inside;
+  }
+}
+
 // A tuple of one tuple twice, and that 22 times: of its 2^23 tensors one is asked for.
 TEST(SharedTuples, StayShared) {
   std::string text = "def @main(%x: float64, %n: int32) {\n  let %t0 = (%x, sin(%x));\n";

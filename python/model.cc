@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/cat.h"
-#include "driver/checked.h"
+#include "passes/expand_grad.h"
 #include "driver/driver.h"
 #include "op/operators.h"
 #include "passes/runner.h"
@@ -83,7 +83,7 @@ std::optional<driver::Model> parsed(const std::string& text, const std::string& 
   ParseOptions parse;
   parse.into = into;
   const Result<Module> read = typecheck::read(name, text, diagnostics, op::operators(), parse);
-  const Result<Module> checked = read ? driver::checked(*read, diagnostics) : Result<Module>(kReported);
+  const Result<Module> checked = read ? passes::checked(*read, diagnostics) : Result<Module>(kReported);
   if (!checked) return std::nullopt;
   driver::LoadOptions options;
   options.function = function.value_or("main");
