@@ -1,6 +1,8 @@
 // What a program says to its gradient, and what is left of one after other passes.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "analysis/testing.h"
 #include "base/cat.h"
 #include "op/registry.h"
@@ -31,6 +33,22 @@ TEST(Checkpoint, IsComputedAgain) {
       *after(checked("def @main(%x: float64) { exp(annotation.checkpoint(sin(tanh(%x)))) }"), pipeline);
   EXPECT_EQ(calls_of(kept, "tanh"), 1u);
   EXPECT_EQ(calls_of(again, "tanh"), 2u);
+}
+
+// A tuple, too. A list has no adjoint, and is kept.
+TEST(Checkpoint, IsOfAnyType) {
+  const auto tanhs = [](std::string_view body) {
+    const Module m = checked(cat("import \"prelude\"\n def @main(%x: float64) { ", body, " }"));
+    const Module gradient = *after(m, "gradient,inline,inline-lets,dead-code");
+    const Value x(Tensor::scalar(kFloat64, 0.5));
+    const double back = run(gradient, {x}).fields()[1].fields()[0].tensor().get(0);
+    EXPECT_NEAR(back, std::cos(std::tanh(0.5)) * (1 - std::tanh(0.5) * std::tanh(0.5)), 1e-12) << body;
+    return calls_of(gradient, "tanh");
+  };
+  EXPECT_EQ(tanhs("let %p = (sin(tanh(%x)), 1f64); multiply(%p.0, %p.1)"), 1u);
+  EXPECT_EQ(tanhs("let %p = annotation.checkpoint((sin(tanh(%x)), 1f64)); multiply(%p.0, %p.1)"), 2u);
+  EXPECT_EQ(tanhs("match (annotation.checkpoint(Cons(sin(tanh(%x)), Nil))) { Cons(%y, _) => %y, Nil => %x }"),
+            1u);
 }
 
 TEST(StoppedGradient, GoesNoFurther) {
