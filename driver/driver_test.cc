@@ -105,7 +105,7 @@ TEST_F(Driver, GradThatHasNoExpansionIsReported) {
   const Module m = typed("def @main(%f: fn(float32) -> float32, %x: float32) { grad(%f)(%x) }");
   EXPECT_FALSE(optimise(m, "main", {}, diagnostics_));
   ASSERT_EQ(diagnostics_.errors(), 1u);
-  EXPECT_EQ(diagnostics_.all()[0].slug(), "not-differentiable");
+  EXPECT_TRUE(diagnostics_.all()[0].slug() == "not-differentiable");
   for (const Engine& engine : engines()) {
     if (engine.for_device) continue;
     const Prepared program = engine.prepare(m, "main", {});
