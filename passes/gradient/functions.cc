@@ -9,6 +9,8 @@
 #include "passes/gradient/checkpoints.h"
 #include "passes/gradient/prepare.h"
 #include "passes/gradient/straight.h"
+#include "passes/inline.h"
+#include "typecheck/check.h"
 
 namespace relay::passes::gradient {
 namespace {
@@ -58,7 +60,13 @@ Result<Module> with_gradients(const Module& m, std::vector<Wanted>& roots, const
   if (roots.empty()) return m;
   const PassContext inner{pass.diagnostics, pass.values, pass.target, pass.schedule};
   const Result<Module> known = prepared(reached_from(m, roots), inner);
-  const Result<Module> ready = known ? with_checkpoints(*known, pass.diagnostics) : Result<Module>(kReported);
+  if (!known) return kReported;
+  // The gradient of a function that is called evaluates it once more. Functions that name their
+  // gradients are no part of what calls them.
+  const auto stays = [](const Fn* fn) { return !own_gradient(fn).empty(); };
+  const Result<Module> whole =
+      typecheck::check(with_inlined_calls(*known, {.moves = false, .stays = stays}), pass.diagnostics);
+  const Result<Module> ready = whole ? with_checkpoints(*whole, pass.diagnostics) : Result<Module>(kReported);
   if (!ready) return kReported;
   const Program names(*ready, roots, pass.diagnostics);
   for (Wanted& wanted : roots) wanted.into = names.new_name(wanted.root, "_grad");
