@@ -15,9 +15,9 @@ class LeftOut {
  public:
   explicit LeftOut(const Module& m);
 
-  // Can the form itself be noticed, its parts not counted? It may trap, write a cell, run without an
-  // end, or call a function of which nothing is known. Of a call of a function expression the body
-  // is a part. Making a closure is not asked here.
+  // Can the form itself be noticed, its parts not counted? It may trap, write a cell, run without
+  // an end, or call a function of which nothing is known. Of a call of a function expression the
+  // body is a part. Making a closure is not asked here.
   bool is_noticed(Expr e);
 
   // Functions whose calls end with a value and write no cell. Functions that call themselves are

@@ -5,9 +5,9 @@
 //   divide(%x, sqrt(%y))  becomes   %x * rsqrt(%y)
 //
 // A result is within 16 units in the last place, as far as it is a normal number; one of nn.softmax
-// is within the bound of that operator. The approximations of exp, tanh, erf and nn.softmax are here
-// as exact as the functions (op/math/fast.cc), so what gets faster is the division by a root. In
-// float16 an exponential is infinite where a sigmoid is not 0 yet. Calls on values of type
+// is within the bound of that operator. The approximations of exp, tanh, erf and nn.softmax are
+// here as exact as the functions (op/math/fast.cc), so what gets faster is the division by a root.
+// In float16 an exponential is infinite where a sigmoid is not 0 yet. Calls on values of type
 // parameters stay, and so do divisions whose shapes are compared when the program runs.
 //
 // Before: types are known. It is in no level: name it. After: there is no exp, tanh, erf and
@@ -33,9 +33,7 @@ constexpr Row kRows[] = {
     {&op::kSoftmax, &op::kFastSoftmax},
 };
 
-Expr scalar(relay::Builder& b, DType dtype, double value) {
-  return b.constant(Tensor::scalar(dtype, value));
-}
+Expr scalar(relay::Builder& b, DType dtype, double value) { return b.constant(Tensor::scalar(dtype, value)); }
 
 bool is_all_ones(Expr e) {
   const auto* constant = e->as<Constant>();

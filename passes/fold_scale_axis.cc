@@ -4,12 +4,12 @@
 //   multiply(nn.relu(nn.conv2d(%x, w)), c)   becomes   nn.relu(nn.conv2d(%x, c * w))   (backward)
 //   nn.conv2d(nn.relu(multiply(%x, c)), w)   becomes   nn.conv2d(nn.relu(%x), w * c)   (forward)
 //
-// Weights are those of 2-D convolutions, transposed ones too, and of products. On its way the factor
-// crosses average pooling, zeros around an image, and other factors that must stay where they are:
-// multiplications, and divisions by something. Backward it crosses additions, too, whose constants
-// are multiplied. It crosses nn.relu, nn.leaky_relu and max pooling if it is positive. Each
-// expression on the way must have this one use, and its constants must be known. A factor goes into
-// both operands of an addition or into neither, and into one operand of a multiplication.
+// Weights are those of 2-D convolutions, transposed ones too, and of products. On its way the
+// factor crosses average pooling, zeros around an image, and other factors that must stay where
+// they are: multiplications, and divisions by something. Backward it crosses additions, too, whose
+// constants are multiplied. It crosses nn.relu, nn.leaky_relu and max pooling if it is positive.
+// Each expression on the way must have this one use, and its constants must be known. A factor goes
+// into both operands of an addition or into neither, and into one operand of a multiplication.
 //
 // The rules `scale-of-convolution` and `scale-of-dense` (rules/networks.rules) have the case in
 // which nothing lies between. Weights are rounded once more than before, so the pass approximates.

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/cat.h"
-#include "passes/expand_grad.h"
 #include "driver/driver.h"
 #include "op/operators.h"
+#include "passes/expand_grad.h"
 #include "passes/runner.h"
 #include "python/bindings.h"
 #include "python/errors.h"

@@ -11,8 +11,8 @@ namespace {
 // (T) -> T   C1: the program determines T: a generic function is of no one type.
 //
 // The pass `gradient` keeps nothing of how x was computed. On the way back x is computed once more
-// (docs/gradients.md, "Checkpoints"). That is so of tensors and tuples of them; other values have no
-// adjoint, and are kept.
+// (docs/gradients.md, "Checkpoints"). That is so of tensors and tuples of them; other values have
+// no adjoint, and are kept.
 Type relate(Relation& r, const NoAttrs&) { return r.type(0); }  // C1
 Expr expand(Builder&, const NoAttrs&, const Site& c) { return c.args[0]; }
 std::vector<Expr> differentiate(Builder&, const NoAttrs&, const Site& c) { return {c.dy}; }

@@ -8,9 +8,9 @@
 #include "ir/function_graph.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "passes/expand_grad.h"
 #include "tests/fuzz/readers.h"
 #include "tools/test_files/test_file.h"
-#include "passes/expand_grad.h"
 
 namespace relay::fuzz {
 namespace {

@@ -3,10 +3,10 @@
 #include <regex>
 #include <set>
 
-#include "passes/expand_grad.h"
 #include "driver/engines.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "passes/expand_grad.h"
 
 namespace relay::tests {
 namespace {

@@ -8,12 +8,12 @@
 #include "base/cat.h"
 #include "base/failure.h"
 #include "base/stopwatch.h"
-#include "passes/expand_grad.h"
 #include "driver/libraries.h"
 #include "driver/tolerance.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "passes/expand_grad.h"
 #include "passes/reference.h"
 #include "tools/test_files/test_file.h"
 
