@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "op/any_type.h"
 #include "op/apply.h"
 #include "op/registry.h"
 
@@ -15,6 +16,7 @@ bool may_trap_on_values(const Call& call, const op::OpDef& op) {
 }
 
 Fit fit_of(Context& context, const Call& call, const op::OpDef& op) {
+  if (op::takes_any_type(op)) return Fit::kProved;
   std::vector<Type> types;
   bool is_static = true;
   for (Expr arg : call.args) {

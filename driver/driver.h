@@ -27,7 +27,8 @@ namespace relay::driver {
 // Beside what driver/model.h has: `load` reads a model and checks its types, `specialise` gives it
 // the extents of arguments.
 
-// The model's function as @main, and nothing that it does not reach, after these passes.
+// The model's function as @main, and nothing that it does not reach, after these passes. First
+// expand-grad replaces each `grad(f)`; reports "not-differentiable" where it cannot.
 // passes::default_pipeline(level, target) makes its operators kernels for the target.
 Result<Module> optimise(const Model& model, const passes::Pipeline& pipeline, const Options& options,
                         Diagnostics& diagnostics);

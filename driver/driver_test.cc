@@ -5,8 +5,10 @@
 #include "aot/listing.h"
 #include "base/cat.h"
 #include "base/file.h"
+#include "ir/text/parser.h"
 #include "op/operators.h"
 #include "target/host.h"
+#include "typecheck/check.h"
 
 namespace relay::driver {
 namespace {
@@ -71,6 +73,46 @@ TEST_F(Driver, StagesAreValues) {
   EXPECT_EQ(op::text_of(*fused).find("kernel @"), std::string::npos);
   EXPECT_NE(op::text_of(*lowered).find("kernel @"), std::string::npos);
   EXPECT_FALSE(lowered->function("other")) << "nothing reaches it";
+}
+
+// What a caller has that checks the types of a program itself.
+Module typed(const std::string& text) {
+  Diagnostics diagnostics;
+  ParseOptions options;
+  const Result<Module> read = parse("m.relay", text, diagnostics, op::operators(), options);
+  const Result<Module> out = read ? typecheck::check(*read, diagnostics) : Result<Module>(kReported);
+  EXPECT_TRUE(out) << diagnostics.render(options.into.context().sources());
+  return out ? *out : Module();
+}
+
+TEST_F(Driver, GradIsExpandedWhoeverCheckedTheTypes) {
+  const Module m = typed(
+      "def @f(%x: float32, Gradient=\"back\") -> float32 { multiply(%x, %x) }\n"
+      "def @back(%x: float32, %dy: float32) { (multiply(%dy, 7f),) }\n"
+      "def @g(%x: float32) { @f(%x) }\n"
+      "def @main(%x: float32) { grad(@g)(%x).1.0 }\n");
+  const Result<Module> lowered = optimise(m, "main", {}, diagnostics_);
+  ASSERT_TRUE(lowered) << diagnostics_.render(m.context().sources());
+  for (const Engine& engine : engines()) {
+    if (engine.for_device) continue;
+    const Prepared program = engine.prepare(m, "main", {});
+    ASSERT_TRUE(program.run) << engine.name << ": " << program.skipped;
+    EXPECT_EQ(program.run({Value(Tensor::scalar(kFloat32, 3))}).value.tensor().get(0), 7) << engine.name;
+  }
+}
+
+TEST_F(Driver, GradThatHasNoExpansionIsReported) {
+  const Module m = typed("def @main(%f: fn(float32) -> float32, %x: float32) { grad(%f)(%x) }");
+  EXPECT_FALSE(optimise(m, "main", {}, diagnostics_));
+  ASSERT_EQ(diagnostics_.errors(), 1u);
+  EXPECT_TRUE(diagnostics_.all()[0].slug() == "not-differentiable");
+  for (const Engine& engine : engines()) {
+    if (engine.for_device) continue;
+    const Prepared program = engine.prepare(m, "main", {});
+    EXPECT_FALSE(program.run) << engine.name;
+    EXPECT_NE(program.skipped.find("`grad` takes a function that is known"), std::string::npos)
+        << engine.name;
+  }
 }
 
 TEST_F(Driver, AnArtifactHasCodeForEachTarget) {

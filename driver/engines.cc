@@ -22,6 +22,7 @@
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "jit/operators.h"
+#include "passes/expand_grad.h"
 #include "target/host.h"
 
 namespace relay::driver {
@@ -31,10 +32,20 @@ std::string kept_library(const Options& options, std::string_view engine) {
 
 namespace {
 
+// The module with `function` as its @main, and no `grad`, which neither passes nor engines have.
+Result<Module> entry_of(const Module& checked, std::string_view function, Diagnostics& diagnostics) {
+  const Result<Module> known = passes::without_grad(checked, diagnostics);
+  return known ? with_entry(*known, function) : Result<Module>(kReported);
+}
+
 // --- interp --------------------------------------------------------------------------------------
 
 Prepared prepare_interp(const Module& m, std::string_view function, const Options& options) {
-  return {[m, name = std::string(function), run = machine_options(options)](const std::vector<Value>& args) {
+  Diagnostics refusal;
+  const Result<Module> known = passes::without_grad(m, refusal);
+  if (!known) return {{}, reason(refusal), refusal};
+  return {[m = *known, name = std::string(function),
+           run = machine_options(options)](const std::vector<Value>& args) {
     return outcome_of([&] { return interp::Machine(m, run).call(name, args); });
   }};
 }
@@ -49,8 +60,10 @@ Prepared prepare_jit(const Module& m, std::string_view function, const Options& 
   run.threads = static_cast<unsigned>(options.threads);
   run.denormals = options.denormals;
   run.observers = options.observers;
-  const jit::Prepared prepared = jit::prepare(with_entry(m, function), run);
-  Diagnostics diagnostics;
+  Diagnostics refusal, diagnostics;
+  const Result<Module> entry = entry_of(m, function, refusal);
+  if (!entry) return {{}, reason(refusal), refusal};
+  const jit::Prepared prepared = jit::prepare(*entry, run);
   auto made = jit::CompiledOperators::create(prepared.module, run, diagnostics);
   if (!made) throw CannotPrepare(diagnostics);
   return {run_with(std::move(*made), prepared.module, options), {}, prepared.refusal};
@@ -276,14 +289,17 @@ passes::RunnerOptions runner_options(const Options& options) {
 
 Result<Module> optimise(const Module& checked, std::string_view function, const passes::Pipeline& pipeline,
                         const Options& options, Diagnostics& diagnostics) {
-  return passes::run_pipeline(with_entry(checked, function), pipeline, runner_options(options), diagnostics);
+  const Result<Module> entry = entry_of(checked, function, diagnostics);
+  return entry ? passes::run_pipeline(*entry, pipeline, runner_options(options), diagnostics)
+               : Result<Module>(kReported);
 }
 
 Result<Module> optimise(Module&& checked, std::string_view function, const passes::Pipeline& pipeline,
                         const Options& options, Diagnostics& diagnostics) {
-  Module entry = with_entry(checked, function);
+  Result<Module> entry = entry_of(checked, function, diagnostics);
   checked = Module();
-  return passes::run_pipeline(std::move(entry), pipeline, runner_options(options), diagnostics);
+  return entry ? passes::run_pipeline(std::move(*entry), pipeline, runner_options(options), diagnostics)
+               : Result<Module>(kReported);
 }
 
 Result<Module> optimise(const Module& checked, std::string_view function, const Options& options,

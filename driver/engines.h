@@ -102,7 +102,8 @@ Module with_entry(const Module& m, std::string_view function);
 // How the passes run under these options.
 passes::RunnerOptions runner_options(const Options& options);
 
-// The same module after these passes, for the options' target and level.
+// The same module after these passes, for the options' target and level. First expand-grad replaces
+// each `grad(f)`; reports "not-differentiable" where it cannot.
 Result<Module> optimise(const Module& checked, std::string_view function, const passes::Pipeline& pipeline,
                         const Options& options, Diagnostics& diagnostics);
 // The same of a module that nobody else has (passes/runner.h).

@@ -8,11 +8,11 @@
 #include "analysis/port_names.h"
 #include "base/cat.h"
 #include "base/nearest.h"
-#include "driver/checked.h"
 #include "driver/composite_inputs.h"
 #include "driver/libraries.h"
 #include "interp/machine.h"
 #include "ir/traverse.h"
+#include "passes/expand_grad.h"
 #include "passes/map_types.h"
 #include "passes/reference.h"
 #include "typecheck/check.h"
@@ -88,7 +88,7 @@ std::string side_file(const std::string& path) {
 
 Result<Model> load(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics) {
   Result<Reading> read = driver::read(path, options, diagnostics);
-  Result<Module> checked = read ? driver::checked(read->module, diagnostics) : Result<Module>(kReported);
+  Result<Module> checked = read ? passes::checked(read->module, diagnostics) : Result<Module>(kReported);
   if (!checked) return kReported;
   std::vector<std::string> files = options.files;
   files.insert(files.end(), read->files.begin(), read->files.end());

@@ -1,17 +1,31 @@
-// dead-code: lets whose value nobody uses and that nobody can notice, and functions that
-// @main does not reach.
+// dead-code: what nobody uses and nobody can notice: values of lets, writes to cells that nobody
+// reads, and functions that @main does not reach.
 //
-// What traps, calls an unknown function, or touches a reference cell stays: evaluating
-// it can be noticed.
+//   let %c = ref(%x);
+//   let %w = ref_write(%c, exp(%x));       becomes   %x
+//   let %n = @length(%list);
+//   %x
 //
-// Before: nothing is asked for. After: @main reaches each function, and each let that is left is
-// used or can be noticed.
+// A let goes if nothing uses its variable, and nothing in its value can be noticed. A read of a
+// cell cannot. A call of a function of the module cannot if the function always gives a value
+// (analysis/left_out.h): it recurs on parts of its argument at most, as @length does. What may trap
+// stays, and so does what may run without an end, and a call of a function that is not known.
+//
+// A write stays unless its cell is bound by a let, and all uses of the variable that are left are
+// writes to it. Of a write that goes, the value stays if it can be noticed. Earlier writes to a
+// cell that somebody reads stay.
+//
+// Before: nothing is asked for. After: @main reaches each function. Each let that is left is used
+// or can be noticed, and so is each cell.
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "analysis/effects.h"
+#include "analysis/left_out.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
+#include "ir/traverse.h"
 #include "passes/each_function.h"
 #include "passes/let_insertion.h"
 #include "passes/pass.h"
@@ -19,48 +33,148 @@
 namespace relay::passes {
 namespace {
 
-// Variables of lets that can go: nothing live mentions them, and evaluating their value cannot be
-// noticed. Linear: a value is looked into only once its variable turns out to be needed.
-std::set<const Var*> dead_variables(const Module& m, Expr root) {
-  analysis::Effects effects(m, root);
-  NodeMap<const Let*> binding;
-  const std::vector<Expr> order = post_order(root);
-  for (Expr e : order) {
-    if (const auto* let = e->as<Let>()) binding[let->x] = let;
+// Finds what is live in a function, from its result on. Linear: each expression becomes live once,
+// and can be noticed from one moment on.
+class Sweep {
+ public:
+  Sweep(const Module& m, analysis::LeftOut& left_out, Expr root)
+      : context_(m.context()), b_(m.context()), root_(root), order_(post_order(root)) {
+    analysis::Effects effects(m, root);
+    for (Expr e : order_) {
+      const auto* let = e->as<Let>();
+      if (let) binding_[let->x] = let;
+      for_each_child(e, [&](Expr child) { users_[child].push_back(e); });
+    }
+    for (Expr e : order_) noticed_[e] = is_noticed(left_out, effects, e);
   }
-  NodeMap<uint8_t> live;
-  std::vector<Expr> pending{root};
-  while (!pending.empty()) {
-    Expr e = pending.back();
-    pending.pop_back();
-    if (std::exchange(live[e], 1)) continue;
-    if (const auto* let = e->as<Let>()) {
-      if (!effects.silent(let->value)) pending.push_back(let->value);
-      pending.push_back(let->body);
+
+  Expr run() {
+    make_live(root_);
+    while (!pending_.empty()) {
+      const Expr e = pending_.back();
+      pending_.pop_back();
+      visit(e);
+    }
+    return without_dead();
+  }
+
+ private:
+  // Can it be noticed if it is left out, as long as cells that nobody uses are not written?
+  bool is_noticed(analysis::LeftOut& left_out, analysis::Effects& effects, Expr e) {
+    if (e->as<Fn>()) return !effects.silent(e);
+    if (cell_written(e) == nullptr && left_out.is_noticed(e)) return true;
+    bool any = false;
+    for_each_child(e, [&](Expr child) { any |= noticed_.get(child); });
+    const auto* call = e->as<Call>();
+    const auto* fn = call ? call->callee->as<Fn>() : nullptr;
+    return any || (fn && noticed_.get(fn->body));
+  }
+
+  // The variable of a cell that a let makes and this expression writes; null otherwise.
+  const Var* cell_written(Expr e) const {
+    const auto* write = e->as<RefWrite>();
+    const auto* x = write ? write->ref->as<Var>() : nullptr;
+    const Let* let = x ? binding_.get(x) : nullptr;
+    return let && let->value->as<RefNew>() ? x : nullptr;
+  }
+
+  void make_live(Expr e) {
+    if (!std::exchange(live_[e], true)) pending_.push_back(e);
+  }
+
+  void visit(Expr e) {
+    const auto* let = e->as<Let>();
+    const Var* cell = cell_written(e);
+    if (let) {
+      if (noticed_.get(let->value)) make_live(let->value);
+      make_live(let->body);
+    } else if (cell && !live_.get(cell)) {
+      writes_[cell].push_back(e);
+      if (noticed_.get(e->as<RefWrite>()->value)) make_live(e->as<RefWrite>()->value);
     } else {
-      if (const Let* let = binding.get(e)) pending.push_back(let->value);
-      for_each_child(e, [&](Expr child) { pending.push_back(child); });
+      for_each_child(e, [&](Expr child) { make_live(child); });
+      if (e->as<Var>()) use(e);
     }
   }
-  std::set<const Var*> dead;
-  for (Expr e : order) {
-    const auto* let = e->as<Let>();
-    if (let && live.get(let) && !live.get(let->x) && effects.silent(let->value)) dead.insert(let->x);
-  }
-  return dead;
-}
 
-Expr sweep(const Module& m, Expr root) {
-  const std::set<const Var*> dead = dead_variables(m, root);
-  if (dead.empty()) return root;
-  return rewrite(m.context(), root, [&](relay::Builder&, Expr e) -> Expr {
-    const auto* let = e->as<Let>();
-    return let && dead.contains(let->x) ? let->body : e;
-  });
-}
+  // Of a variable that is used: the value of its let is, and writes to it are noticed from now on.
+  void use(Expr x) {
+    const Let* let = binding_.get(x);
+    if (!let) return;
+    make_live(let->value);
+    for (Expr write : users_[x]) {
+      if (cell_written(write) == x) notice(write);
+    }
+    for (Expr write : writes_[x]) make_live(write->as<RefWrite>()->value);
+  }
+
+  // And so is all that the expression is a part of.
+  void notice(Expr root) {
+    std::vector<Expr> pending{root};
+    while (!pending.empty()) {
+      const Expr e = pending.back();
+      pending.pop_back();
+      if (std::exchange(noticed_[e], true)) continue;
+      for (Expr user : users_[e]) {
+        const auto* let = user->as<Let>();
+        const auto* write = user->as<RefWrite>();
+        const bool is_value = (let && let->value == e) || (write && write->value == e);
+        if (is_value && live_.get(user)) make_live(e);
+        if (const auto* fn = user->as<Fn>()) {  // its body: whoever calls it where it stands
+          for (Expr call : users_[fn]) {
+            if (call->as<Call>() && call->as<Call>()->callee == fn) pending.push_back(call);
+          }
+        } else {
+          pending.push_back(user);
+        }
+      }
+    }
+  }
+
+  bool is_dead(const Let& let) const {
+    return live_.get(&let) && !live_.get(let.x) && !noticed_.get(let.value);
+  }
+
+  Expr without_dead() {
+    NodeMap<Expr> now;
+    for (Expr e : order_) {
+      const auto* let = e->as<Let>();
+      const Var* cell = cell_written(e);
+      if (let && is_dead(*let)) {
+        now[e] = now.get(let->body);
+      } else if (cell && live_.get(e) && !live_.get(cell)) {
+        now[e] = without_write(*e->as<RefWrite>(), now.get(e->as<RefWrite>()->value));
+      } else {
+        std::vector<Expr> children;
+        for_each_child(e, [&](Expr child) { children.push_back(now.get(child)); });
+        now[e] = with_children(context_, e, children);
+      }
+    }
+    return now.get(root_);
+  }
+
+  Expr without_write(const RefWrite& write, Expr value) {
+    const SpanScope at(b_, write.span);
+    const Expr nothing = b_.with_type(b_.tuple({}), write.type);
+    if (!noticed_.get(write.value)) return nothing;
+    const Var* unused = b_.with_type(b_.var("_"), value->type)->as<Var>();
+    return b_.with_type(b_.let(unused, value, nothing), write.type);
+  }
+
+  Context& context_;
+  relay::Builder b_;
+  const Expr root_;
+  const std::vector<Expr> order_;
+  NodeMap<const Let*> binding_;
+  NodeMap<std::vector<Expr>> users_;
+  NodeMap<std::vector<Expr>> writes_;  // live ones, to cells that are not live yet
+  NodeMap<bool> noticed_, live_;
+  std::vector<Expr> pending_;
+};
 
 Module sweep(const Module& m) {
-  return with_each_function(m, [&](const Fn* fn) { return sweep(m, fn); });
+  analysis::LeftOut left_out(m);
+  return with_each_function(m, [&](const Fn* fn) { return Sweep(m, left_out, fn).run(); });
 }
 
 Module run(const Module& m, const PassContext&) {
@@ -88,7 +202,7 @@ Module run(const Module& m, const PassContext&) {
 
 const Pass kDeadCode = {
     .name = "dead-code",
-    .doc = "remove lets nobody uses and functions @main does not reach",
+    .doc = "remove lets nobody uses, cells nobody reads, and functions @main does not reach",
     .run = run,
 };
 

@@ -17,6 +17,7 @@
 #include "op/ops.h"
 #include "op/registry.h"
 #include "passes/pass.h"
+#include "passes/rules/conditions.h"
 
 namespace relay::passes {
 namespace {
@@ -26,9 +27,7 @@ namespace {
 bool has_exact_reciprocal(DType d, double v) {
   int exponent = 0;
   if (!std::isfinite(v) || std::abs(std::frexp(v, &exponent)) != 0.5) return false;
-  // The least normal numbers are 2^-14, 2^-126 and 2^-1022. |v| is 2^(exponent - 1).
-  const int least = d == kFloat16 ? 14 : d == kFloat64 ? 1022 : 126;
-  return std::abs(exponent - 1) <= least;
+  return std::abs(exponent - 1) <= rules::least_exponent(d);  // |v| is 2^(exponent - 1)
 }
 
 std::optional<Tensor> reciprocals(const Tensor& t) {

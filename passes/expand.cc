@@ -9,6 +9,7 @@
 
 #include "ir/rewrite.h"
 #include "ir/traverse.h"
+#include "op/any_type.h"
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
@@ -126,6 +127,7 @@ Expr name_operators(relay::Builder& b, Expr e) {
 
 Expr expand_in_place(Builder& b, const op::OpDef& op, const Call& call, analysis::Effects& effects) {
   std::vector<Expr> args(call.args.begin(), call.args.end());
+  if (op::takes_any_type(op)) return args[0];
   const auto is_generic = [](Expr arg) { return arg->type && arg->type->has_type_var; };
   if (std::any_of(args.begin(), args.end(), is_generic)) return &call;
   Lets lets(b, "x");

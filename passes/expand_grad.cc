@@ -13,7 +13,6 @@
 // no grad(f). It runs when a program is read, and so before every level.
 #include "passes/expand_grad.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -24,10 +23,7 @@
 #include "ir/traverse.h"
 #include "op/grad.h"
 #include "op/registry.h"
-#include "passes/gradient/augment.h"
-#include "passes/gradient/checkpoints.h"
-#include "passes/gradient/prepare.h"
-#include "passes/gradient/straight.h"
+#include "passes/gradient/functions.h"
 #include "passes/pass.h"
 #include "passes/pipeline.h"
 #include "passes/type_parts.h"
@@ -38,52 +34,35 @@ namespace {
 
 bool asks_for_gradient(Expr e) { return op::callee(e) == &op::grad(); }
 
-// A name for a new function, made of one that there is.
-std::string new_name(const Module& m, std::string_view of, std::string_view suffix) {
-  std::string name = cat(of, suffix);
-  while (m.function(name) || m.kernel(name)) name += "_";
-  return name;
-}
+// Where a program asks for a gradient, and of which function of the module.
+struct Site {
+  const Call* call;
+  const Fn* in;                        // the function that it stands in
+  std::string within;                  // its name
+  std::string root;                    // what is differentiated; its first parameters are `captured`
+  const Fn* expression = nullptr;      // the function expression that the root was made of
+  std::vector<const Var*> captured{};  // the variables that it uses
 
-// The module in which functions that this one does not reach have lost their bodies. They keep
-// their names, so that new functions get others.
-Module reached_from(const Module& m, const std::string& root) {
-  std::set<std::string_view> reached{root};
-  std::vector<std::string_view> pending{root};
-  while (!pending.empty()) {
-    const Fn* fn = m.function(pending.back());
-    pending.pop_back();
-    for (Symbol name : mentioned_globals(fn)) {
-      if (m.function(name.text()) && reached.insert(name.text()).second) pending.push_back(name.text());
-    }
-    const std::string own = gradient::own_gradient(fn);
-    const auto found = own.empty() ? m.functions().end() : m.functions().find(own);
-    if (found != m.functions().end() && reached.insert(found->first.text()).second)
-      pending.push_back(found->first.text());
-  }
-  Module out = m;
-  Builder b(m.context());
-  for (const auto& [name, fn] : m.functions()) {
-    if (!reached.contains(name.text())) out.set_function(name.str(), b.fn({}, b.tuple({}), nullptr));
-  }
-  return out;
-}
+  Site(const Call& at, const Fn* function, std::string_view name) : call(&at), in(function), within(name) {}
+};
 
 class Expander {
  public:
   Expander(const Module& m, const PassContext& pass) : m_(m), pass_(pass), b_(m.context()) {}
 
-  // Each round replaces what needs no other gradient; so there are as many as `grad` is nested.
+  // Each round replaces what needs no other gradient; so there are as many as `grad` is nested. A
+  // round does linear work.
   Result<Module> run() {
     for (;;) {
       find_functions_that_ask();
       if (asking_.empty()) return m_;
       const size_t errors = pass_.diagnostics.errors();
-      if (!expand_some() && pass_.diagnostics.errors() == errors) refuse_recursion();
+      std::vector<Site> sites = ready_sites();
+      if (sites.empty() && pass_.diagnostics.errors() == errors) refuse_recursion();
       if (pass_.diagnostics.errors() > errors) return kReported;
-      const Result<Module> typed = typecheck::check(m_, pass_.diagnostics);
-      if (!typed) return kReported;
-      m_ = *typed;
+      if (!add_gradients(sites) || !type_check()) return kReported;
+      replace(sites);
+      if (!type_check()) return kReported;
     }
   }
 
@@ -110,30 +89,87 @@ class Expander {
     }
   }
 
-  // Is anything replaced?
-  bool expand_some() {
-    bool any = false;
+  bool type_check() {
+    Result<Module> typed = typecheck::check(m_, pass_.diagnostics);
+    if (typed) m_ = std::move(*typed);
+    return typed.ok();
+  }
+
+  // The sites whose functions ask for no gradient themselves. Makes functions of the module of
+  // function expressions. Reports functions that have no gradient.
+  std::vector<Site> ready_sites() {
+    std::vector<Site> out;
     const Module before = m_;
     for (const auto& [name, fn] : before.functions()) {
       if (!asking_.contains(name.text())) continue;
+      const std::vector<Expr> order = post_order(fn);
       std::unordered_map<const Var*, const Fn*> bound;
-      for (Expr e : post_order(fn)) {
+      for (Expr e : order) {
         if (const auto* let = e->as<Let>(); let && let->value->as<Fn>()) bound[let->x] = let->value->as<Fn>();
       }
-      std::unordered_map<Expr, Expr> by;
-      for (Expr e : post_order(fn)) {
+      for (Expr e : order) {
         if (!asks_for_gradient(e)) continue;
-        if (const Expr now = gradient_of(*e->as<Call>(), name.text(), bound)) by[e] = now;
+        Site site(*e->as<Call>(), fn, name.text());
+        if (find_root(site, bound)) out.push_back(std::move(site));
       }
-      if (by.empty()) continue;
-      any = true;
-      // A site is replaced as it was: nothing in it is.
-      m_.set_function(name.str(), rewrite(m_.context(), fn, [&](relay::Builder&, Expr e) {
-                                    const auto found = by.find(e);
-                                    return found == by.end() ? e : found->second;
-                                  })->as<Fn>());
     }
-    return any;
+    return out;
+  }
+
+  // Adds the functions that give the gradients, all at once.
+  bool add_gradients(const std::vector<Site>& sites) {
+    // What was made of function expressions has no types yet.
+    if (!type_check()) return false;
+    std::vector<gradient::Wanted> roots;
+    std::map<std::string, std::string> callers;  // of functions that name a gradient
+    for (const Site& site : sites) {
+      if (gradients_.contains(site.root) || callers.contains(site.root)) continue;
+      if (!gradient::own_gradient(m_.function(site.root)).empty()) {
+        callers[site.root] = caller_of(site.root);
+        continue;
+      }
+      gradients_[site.root];  // a root is wanted once
+      roots.push_back({.first = site.captured.size(), .root = site.root});
+    }
+    if (!callers.empty() && !type_check()) return false;
+    for (const auto& [name, caller] : callers) roots.push_back({.root = caller});
+    Result<Module> out = gradient::with_gradients(m_, roots, pass_);
+    if (!out) return false;
+    m_ = std::move(*out);
+    for (const gradient::Wanted& wanted : roots) gradients_[wanted.root] = wanted.into;
+    for (const auto& [name, caller] : callers) gradients_[name] = gradients_.at(caller);
+    return true;
+  }
+
+  // A site is replaced as it was: nothing in it is.
+  void replace(const std::vector<Site>& sites) {
+    std::map<std::string, const Fn*> functions;
+    std::unordered_map<Expr, Expr> by;
+    for (const Site& site : sites) {
+      functions[site.within] = site.in;
+      by[site.call] = in_place_of(site);
+    }
+    for (const auto& [name, fn] : functions) {
+      m_.set_function(name, rewrite(m_.context(), fn, [&](relay::Builder&, Expr e) {
+                              const auto found = by.find(e);
+                              return found == by.end() ? e : found->second;
+                            })->as<Fn>());
+    }
+  }
+
+  // The function that gives the gradient. Of a function expression:
+  // fn (xs) { @lifted_grad(captured..., xs) }.
+  Expr in_place_of(const Site& site) {
+    const SpanScope at(b_, site.call->span);
+    const Expr global = b_.global(gradients_.at(site.root));
+    if (!site.expression) return global;
+    std::vector<const Var*> xs;
+    std::vector<Expr> all(site.captured.begin(), site.captured.end());
+    for (const Var* p : site.expression->params) {
+      xs.push_back(b_.var(p->name.text(), p->annotation ? p->annotation : p->type));
+      all.push_back(xs.back());
+    }
+    return b_.fn(xs, b_.call(global, all), nullptr);
   }
 
   bool is_ready(Expr function) {
@@ -144,129 +180,86 @@ class Expander {
     return true;
   }
 
-  // What stands for grad(f); null if f asks for a gradient itself, or after an error.
-  Expr gradient_of(const Call& site, std::string_view within,
-                   const std::unordered_map<const Var*, const Fn*>& bound) {
-    const SpanScope at(b_, site.span);
-    const Expr f = site.args[0];
+  // What the site differentiates. False if that asks for a gradient itself, or after an error.
+  bool find_root(Site& site, const std::unordered_map<const Var*, const Fn*>& bound) {
+    const Expr f = site.call->args[0];
     if (const auto* global = f->as<Global>(); global && m_.function(global->name.text())) {
-      if (!is_ready(f)) return nullptr;
-      const std::string name = gradient_of(global->name.str(), 0);
-      return name.empty() ? nullptr : b_.global(name);
+      site.root = global->name.str();
+      return is_ready(f);
     }
     const auto* var = f->as<Var>();
     const auto found = var ? bound.find(var) : bound.end();
-    const Fn* fn = found == bound.end() ? f->as<Fn>() : found->second;
-    if (!fn) {
-      if (asks_for_gradient(f)) return nullptr;  // of what comes in its place
-      pass_.diagnostics
-          .error(f->span.known() ? f->span : site.span, "not-differentiable",
-                 "`grad` takes a function that is known when the program is compiled")
-          .note(
-              "a function of the module, `grad(@f)`; a function expression; or a variable that a let binds "
-              "to one");
-      return nullptr;
-    }
-    return is_ready(fn) ? gradient_of(site, *fn, found == bound.end() ? nullptr : var, within) : nullptr;
+    site.expression = found == bound.end() ? f->as<Fn>() : found->second;
+    if (site.expression) return is_ready(site.expression) && lift(site, var);
+    if (asks_for_gradient(f)) return false;  // of what comes in its place
+    pass_.diagnostics
+        .error(f->span.known() ? f->span : site.call->span, "not-differentiable",
+               "`grad` takes a function that is known when the program is compiled")
+        .note(
+            "a function of the module, `grad(@f)`; a function expression; or a variable that a let binds "
+            "to one");
+    return false;
   }
 
-  // Of a function expression: fn (xs) { @lifted_grad(captured..., xs) }. `self`: the variable of
-  // the let that binds it; null if none does.
-  Expr gradient_of(const Call& site, const Fn& fn, const Var* self, std::string_view within) {
-    std::vector<const Var*> captured, params;
+  // Makes a function of the module of a function expression. `self`: the variable of the let that
+  // binds it; null if none does. False after an error.
+  bool lift(Site& site, const Var* self) {
+    const SpanScope at(b_, site.call->span);
+    const Fn& fn = *site.expression;
+    std::unordered_map<const Var*, Expr> by;
+    std::vector<const Var*> params;
+    bool recurs = false;
     for (const Var* v : free_vars(&fn)) {
-      if (v == self) continue;
+      if (v == self) {
+        recurs = true;
+        continue;
+      }
       if (!is_of_tensors(v->type)) {
         pass_.diagnostics
-            .error(site.span, "not-differentiable",
+            .error(site.call->span, "not-differentiable",
                    cat("`grad` takes a function that uses tensors of its surroundings; `%", v->name.text(),
                        "` is of the type `", show(v->type, 100), "`"))
             .note("make it a parameter of a function of the module, or what it does a part of the function");
-        return nullptr;
+        return false;
       }
-      captured.push_back(v);
-    }
-    std::unordered_map<const Var*, Expr> by;
-    std::vector<Expr> args;
-    for (const Var* v : captured) {
+      site.captured.push_back(v);
       params.push_back(b_.var(v->name.text(), v->type));
       by[v] = params.back();
     }
-    const std::vector<const Var*> free = free_vars(&fn);
-    const bool recurs = self && std::find(free.begin(), free.end(), self) != free.end();
     const Var* own = recurs ? b_.var(self->name.text()) : nullptr;
     if (recurs) by[self] = own;
     const Fn* copy = substitute(m_.context(), refresh(m_.context(), &fn), by)->as<Fn>();
-    if (recurs) {
-      for (const Var* p : fn.params) {
-        params.push_back(b_.var(p->name.text(), p->type));
-        args.push_back(params.back());
-      }
-    } else {
-      params.insert(params.end(), copy->params.begin(), copy->params.end());
+    std::vector<Expr> args;
+    for (size_t i = 0; i < fn.params.size(); ++i) {
+      params.push_back(recurs ? b_.var(fn.params[i]->name.text(), fn.params[i]->type) : copy->params[i]);
+      args.push_back(params.back());
     }
     const Expr body = recurs ? b_.let(own, copy, b_.call(own, args)) : copy->body;
-    const std::string lifted = new_name(m_, within, "_function");
-    m_.set_function(lifted, b_.fn(params, body, nullptr));
-    const Result<Module> typed = typecheck::check(m_, pass_.diagnostics);
-    if (!typed) return nullptr;
-    m_ = *typed;
-    const std::string name = gradient_of(lifted, captured.size());
-    if (name.empty()) return nullptr;
-    std::vector<const Var*> xs;
-    std::vector<Expr> all(captured.begin(), captured.end());
-    for (const Var* p : fn.params) {
-      xs.push_back(b_.var(p->name.text(), p->annotation ? p->annotation : p->type));
-      all.push_back(xs.back());
-    }
-    return b_.fn(xs, b_.call(b_.global(name), all), nullptr);
+    site.root = new_name(site.within, "_function");
+    m_.set_function(site.root, b_.fn(params, body, nullptr));
+    return true;
   }
 
-  // The name of the function that gives the value and the gradients of the parameters from `first`
-  // on. Empty after an error.
-  std::string gradient_of(const std::string& root, size_t first) {
-    const auto known = gradients_.find(root);
-    if (known != gradients_.end()) return known->second;
-    if (!gradient::own_gradient(m_.function(root)).empty())
-      return gradients_[root] = gradient_of_caller(root);
-    const Module part = reached_from(m_, root);
-    const PassContext inner{pass_.diagnostics, pass_.values, pass_.target, pass_.schedule};
-    const Result<Module> known_types = gradient::prepared(part, inner);
-    const Result<Module> ready =
-        known_types ? gradient::with_checkpoints(*known_types, pass_.diagnostics) : Result<Module>(kReported);
-    if (!ready) return {};
-    gradient::Wanted wanted;
-    wanted.first = first;
-    wanted.root = root;
-    wanted.into = new_name(*ready, root, "_grad");
-    const gradient::Program program(*ready, wanted, pass_.diagnostics);
-    const size_t errors = pass_.diagnostics.errors();
-    if (!program.is_differentiable()) return {};
-    const Module out = program.is_straight() ? gradient::differentiate_straight(program)
-                                             : gradient::differentiate_any(program);
-    if (pass_.diagnostics.errors() > errors) return {};
-    for (const auto& [name, def] : out.data_types()) {
-      if (!m_.data_type(name.text())) m_.set_data_type(def);
-    }
-    for (const auto& [name, fn] : out.functions()) {
-      if (!m_.function(name.text())) m_.set_function(name.str(), fn);
-    }
-    return gradients_[root] = wanted.into;
-  }
-
-  // Of a function that calls this one: what is differentiated goes by its body, not by the gradient
-  // that it names.
-  std::string gradient_of_caller(const std::string& root) {
-    const Fn* fn = m_.function(root);
+  // Of a function that names its gradient: what is differentiated calls it, and so goes by its body
+  // and not by that name.
+  std::string caller_of(const std::string& root) {
     std::vector<const Var*> params;
-    for (const Var* p : fn->params) params.push_back(b_.var(p->name.text(), p->type));
+    for (const Var* p : m_.function(root)->params) params.push_back(b_.var(p->name.text(), p->type));
     const std::vector<Expr> args(params.begin(), params.end());
-    const std::string caller = new_name(m_, root, "_call");
+    const std::string caller = new_name(root, "_call");
     m_.set_function(caller, b_.fn(params, b_.call(b_.global(root), args), nullptr));
-    const Result<Module> typed = typecheck::check(m_, pass_.diagnostics);
-    if (!typed) return {};
-    m_ = *typed;
-    return gradient_of(caller, 0);
+    return caller;
+  }
+
+  // A name for a new function, made of one that there is: @f_function, @f_function_2, ...
+  std::string new_name(std::string_view of, std::string_view suffix) {
+    const std::string first = cat(of, suffix);
+    size_t& count = names_[first];
+    std::string name;
+    do {
+      name = ++count == 1 ? first : cat(first, "_", count);
+    } while (m_.function(name) || m_.kernel(name));
+    return name;
   }
 
   // Every function that asks waits for another one that does; or `grad` is a value.
@@ -290,6 +283,7 @@ class Expander {
   Builder b_;
   std::set<std::string_view> asking_;
   std::map<std::string, std::string> gradients_;  // by the function's name
+  std::map<std::string, size_t> names_;           // how often each was given, with a number
 };
 
 bool has_grad(const Module& m) {
@@ -309,6 +303,11 @@ Module run(const Module& m, const PassContext& pass) {
 }
 
 }  // namespace
+
+Result<Module> checked(const Module& read, Diagnostics& diagnostics) {
+  const Result<Module> typed = typecheck::check(read, diagnostics);
+  return typed ? without_grad(*typed, diagnostics) : Result<Module>(kReported);
+}
 
 Result<Module> without_grad(const Module& m, Diagnostics& diagnostics) {
   if (!has_grad(m)) return m;

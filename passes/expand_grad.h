@@ -12,4 +12,7 @@ namespace relay::passes {
 // is compiled.
 Result<Module> without_grad(const Module& m, Diagnostics& diagnostics);
 
+// The same of a program that was read and has no types yet.
+Result<Module> checked(const Module& read, Diagnostics& diagnostics);
+
 }  // namespace relay::passes

@@ -1,6 +1,8 @@
 // What a program says to its gradient, and what is left of one after other passes.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "analysis/testing.h"
 #include "base/cat.h"
 #include "op/registry.h"
@@ -31,6 +33,22 @@ TEST(Checkpoint, IsComputedAgain) {
       *after(checked("def @main(%x: float64) { exp(annotation.checkpoint(sin(tanh(%x)))) }"), pipeline);
   EXPECT_EQ(calls_of(kept, "tanh"), 1u);
   EXPECT_EQ(calls_of(again, "tanh"), 2u);
+}
+
+// A tuple, too. A list has no adjoint, and is kept.
+TEST(Checkpoint, IsOfAnyType) {
+  const auto tanhs = [](std::string_view body) {
+    const Module m = checked(cat("import \"prelude\"\n def @main(%x: float64) { ", body, " }"));
+    const Module gradient = *after(m, "gradient,inline,inline-lets,dead-code");
+    const Value x(Tensor::scalar(kFloat64, 0.5));
+    const double back = run(gradient, {x}).fields()[1].fields()[0].tensor().get(0);
+    EXPECT_NEAR(back, std::cos(std::tanh(0.5)) * (1 - std::tanh(0.5) * std::tanh(0.5)), 1e-12) << body;
+    return calls_of(gradient, "tanh");
+  };
+  EXPECT_EQ(tanhs("let %p = (sin(tanh(%x)), 1f64); multiply(%p.0, %p.1)"), 1u);
+  EXPECT_EQ(tanhs("let %p = annotation.checkpoint((sin(tanh(%x)), 1f64)); multiply(%p.0, %p.1)"), 2u);
+  EXPECT_EQ(tanhs("match (annotation.checkpoint(Cons(sin(tanh(%x)), Nil))) { Cons(%y, _) => %y, Nil => %x }"),
+            1u);
 }
 
 TEST(StoppedGradient, GoesNoFurther) {
@@ -68,6 +86,32 @@ TEST(OwnGradient, TakesThePlaceOfTheRule) {
   EXPECT_EQ(run(*after(values, "gradient"), {x}).fields()[1].fields()[0].tensor().get(0), 7 + 5 * 3);
   const Module called = checked(own + "def @main(%x: float64) { grad(@g)(%x) }");
   EXPECT_EQ(run(*after(called, "expand-grad"), {x}).fields()[1].fields()[0].tensor().get(0), 5);
+}
+
+// Nodes that the pass makes for so many function expressions that take `grad`.
+uint32_t nodes_made(int functions, std::string_view inside) {
+  std::string text =
+      "def @power(%x: float64, %n: int32) -> float64 {\n"
+      "  if (equal(%n, 0)) { 1f64 } else { multiply(%x, @power(%x, subtract(%n, 1))) }\n}\n"
+      "def @main(%x: float64) {\n";
+  std::string sum = "%x";
+  for (int i = 0; i < functions; ++i) {
+    text += cat("  let %y", i, " = grad(fn (%z: float64) { ", inside, " })(%x).1.0;\n");
+    sum = cat("add(", sum, ", %y", i, ")");
+  }
+  const Module m = checked(cat(text, "  ", sum, "\n}\n"));
+  const uint32_t before = m.context().node_count();
+  const Result<Module> out = after(m, "expand-grad");
+  EXPECT_TRUE(out);
+  return m.context().node_count() - before;
+}
+
+// Twice as many functions, twice as much work: what they reach is differentiated once.
+TEST(ExpandGrad, IsLinearInTheNumberOfFunctions) {
+  for (const char* inside : {"multiply(%z, sin(%x))", "@power(multiply(%z, %x), 3)"}) {
+    const uint32_t few = nodes_made(20, inside), many = nodes_made(80, inside);
+    EXPECT_LT(many, 4.4 * few) << inside;
+  }
 }
 
 // A tuple of one tuple twice, and that 22 times: of its 2^23 tensors one is asked for.

@@ -4,10 +4,12 @@
 //   multiply(nn.relu(nn.conv2d(%x, w)), c)   becomes   nn.relu(nn.conv2d(%x, c * w))   (backward)
 //   nn.conv2d(nn.relu(multiply(%x, c)), w)   becomes   nn.conv2d(nn.relu(%x), w * c)   (forward)
 //
-// On its way the factor crosses additions, whose constants are multiplied, too, and average pooling
-// and zeros around an image. It crosses nn.relu, nn.leaky_relu and max pooling if it is positive.
+// Weights are those of 2-D convolutions, transposed ones too, and of products. On its way the
+// factor crosses average pooling, zeros around an image, and other factors that must stay where
+// they are: multiplications, and divisions by something. Backward it crosses additions, too, whose
+// constants are multiplied. It crosses nn.relu, nn.leaky_relu and max pooling if it is positive.
 // Each expression on the way must have this one use, and its constants must be known. A factor goes
-// into both operands of an addition or into neither.
+// into both operands of an addition or into neither, and into one operand of a multiplication.
 //
 // The rules `scale-of-convolution` and `scale-of-dense` (rules/networks.rules) have the case in
 // which nothing lies between. Weights are rounded once more than before, so the pass approximates.
@@ -31,7 +33,7 @@
 #include "op/registry.h"
 #include "passes/each_function.h"
 #include "passes/pass.h"
-#include "runtime/flushed.h"
+#include "passes/rules/conditions.h"
 
 namespace relay::passes {
 namespace {
@@ -83,13 +85,14 @@ std::optional<Scale> scale_of(const Tensor& c, const TensorType& type) {
 Expr scaled(relay::Builder& b, const Tensor& t,
             const std::function<double(std::span<const int64_t>)>& factor) {
   Tensor out(t.dtype(), t.shape());
+  const double least = std::ldexp(1, -rules::least_exponent(t.dtype()));
   Shape index(t.rank(), 0);
   for (int64_t i = 0; i < t.size(); ++i) {
     const double by = factor(index);
     out.set(i, t.get(i) * by);
     if (std::isfinite(t.get(i)) && !std::isfinite(out.get(i))) return nullptr;
     const bool is_zero = t.get(i) == 0 || by == 0;
-    if (!is_zero && (out.get(i) == 0 || std::fabs(out.get(i)) < smallest_normal(t.dtype()))) return nullptr;
+    if (!is_zero && (out.get(i) == 0 || std::fabs(out.get(i)) < least)) return nullptr;
     for (size_t axis = t.rank(); axis-- > 0;) {
       if (++index[axis] < t.shape()[axis]) break;
       index[axis] = 0;
@@ -143,11 +146,17 @@ class Folder {
       steps_ = kMostSteps;
       return backward(factor->data, factor->scale);
     }
-    if (op::callee(*call) == &op::kConv2d || op::callee(*call) == &op::kDense) {
-      steps_ = kMostSteps;
-      if (const auto input = without_factor(call->args[0])) return forward(*call, *input);
-    }
-    return nullptr;
+    if (!analysis::convolution_view(e) && !analysis::product_view(e)) return nullptr;
+    steps_ = kMostSteps;
+    Expr folded = nullptr;
+    // One factor after the other, as long as there is one.
+    while (const Expr more = folded_input(*(folded ? folded : e)->as<Call>())) folded = more;
+    return folded;
+  }
+
+  Expr folded_input(const Call& call) {
+    const auto input = without_factor(call.args[0], /*positive=*/false);
+    return input ? forward(call, *input) : nullptr;
   }
 
   bool may_cross(Expr e) { return once_.contains(e) && tensor_of(e) && steps_-- > 0; }
@@ -206,7 +215,7 @@ class Folder {
     if (const Expr weight = scaled_outputs(e, s)) return with_arg(*call, 1, weight);
     const op::OpDef* def = op::callee(*call);
     if (keeps_factors(*call, s) || pads_zeros(*call, s)) {
-      const Expr data = backward(call->args[0], s);
+      const Expr data = operand(call->args[0], s);
       return data ? with_arg(*call, 0, data) : nullptr;
     }
     if (def == &op::kBiasAdd) {
@@ -215,11 +224,22 @@ class Folder {
       if (!bias || (axis < 0 ? axis + static_cast<int64_t>(tensor_of(e)->rank()) : axis) !=
                        static_cast<int64_t>(s.axis))
         return nullptr;
-      const Expr data = backward(call->args[0], s);
+      const Expr data = operand(call->args[0], s);
       const Expr scaled_bias = data ? scaled_along(*bias->value, 0, s) : nullptr;
       return scaled_bias ? call_of(*call, {data, scaled_bias}) : nullptr;
     }
     if (def == &op::kAdd || def == &op::kSubtract) return backward_sum(*call, s);
+    if (def == &op::kMultiply || def == &op::kDivide) return backward_product(*call, s);
+    return nullptr;
+  }
+
+  // One operand takes the factors: it has the type of the product, and is no divisor.
+  Expr backward_product(const Call& call, const Scale& s) {
+    for (const size_t i : {0, 1}) {
+      if (call.args[i]->type != call.type || (i == 1 && op::callee(call) == &op::kDivide)) continue;
+      if (call.args[i]->as<Constant>()) continue;  // a factor that stayed takes no other one
+      if (const Expr now = operand(call.args[i], s)) return with_arg(call, i, now);
+    }
     return nullptr;
   }
 
@@ -229,12 +249,19 @@ class Folder {
     for (const Expr arg : call.args) {
       const auto* c = arg->as<Constant>();
       const Expr now = c                        ? broadcast_constant(*c->value, s, *tensor_of(&call))
-                       : arg->type == call.type ? backward(arg, s)
+                       : arg->type == call.type ? operand(arg, s)
                                                 : nullptr;
       if (!now) return nullptr;
       args.push_back(now);
     }
     return call_of(call, args);
+  }
+
+  // The same of what one expression reads.
+  Expr operand(Expr e, const Scale& s) {
+    const Expr now = backward(e, s);
+    if (now) once_.insert(now);
+    return now;
   }
 
   Expr scaled_constant(const Constant& c, const Scale& s) { return scaled_along(*c.value, s.axis, s); }
@@ -253,32 +280,51 @@ class Folder {
     return b_.constant(out);
   }
 
+  // The number of a channel that a weight has within each group. The channels along `axis` are the
+  // groups' one after the other, and so are those that the number is of.
+  static size_t of_groups(const Tensor& w, size_t axis, int64_t at, size_t within_axis, int64_t within,
+                          const analysis::ConvolutionView& view) {
+    const int64_t per_group = w.shape()[axis] / view.convolution.groups;
+    return static_cast<size_t>(at / per_group * w.shape()[within_axis] + within);
+  }
+
   // The weight whose results are multiplied by the factors; null if they are no channels of it.
   Expr scaled_outputs(Expr e, const Scale& s) {
     if (const auto view = analysis::convolution_view(e)) {
-      if (!view->weight() || view->transposed || view->convolution.data.place(1) != s.axis) return nullptr;
-      return scaled_along(*view->weight()->value, view->convolution.weight.place(0), s);
+      if (!view->weight() || view->convolution.data.place(1) != s.axis) return nullptr;
+      const Tensor& w = *view->weight()->value;
+      const size_t out = view->convolution.weight.place(0), in = view->convolution.weight.place(1);
+      if (!view->transposed) return scaled_along(w, out, s);
+      return scaled(b_, w, [&](auto i) { return s.factors[of_groups(w, in, i[in], out, i[out], *view)]; });
     }
     const auto view = analysis::product_view(e);
     if (!view || !view->weight() || view->batched || s.axis + 1 != view->result->rank()) return nullptr;
     return scaled_along(*view->weight()->value, view->column_axis(), s);
   }
 
-  // Data that would be multiplied after all on the way to a weight, and the factors.
-  std::optional<Factor> without_factor(Expr e) {
+  // Data that would be multiplied after all on the way to a weight, and the factors. `positive`:
+  // what lies between takes no others.
+  std::optional<Factor> without_factor(Expr e, bool positive) {
     if (!may_cross(e)) return std::nullopt;
-    if (auto factor = factor_of(e)) return factor;
+    auto factor = factor_of(e);
+    if (factor && (!positive || factor->scale.is_positive())) return factor;
     const auto* call = e->as<Call>();
     const op::OpDef* def = call ? op::callee(*call) : nullptr;
-    if (def != &op::kRelu && def != &op::kLeakyRelu && def != &op::kMaxPool2d && def != &op::kAvgPool2d &&
-        def != &op::kPad)
-      return std::nullopt;
-    auto inner = without_factor(call->args[0]);
-    if (!inner || !is_proved(*call)) return std::nullopt;
-    if (!keeps_factors(*call, inner->scale) && !pads_zeros(*call, inner->scale)) return std::nullopt;
-    inner->data = with_arg(*call, 0, inner->data);
-    if (!inner->data) return std::nullopt;
-    return inner;
+    if (!def || !is_proved(*call)) return std::nullopt;
+    const bool product = def == &op::kMultiply || def == &op::kDivide;
+    for (const size_t i : {0, 1}) {
+      if (i == 1 && def != &op::kMultiply) break;
+      if (product && call->args[i]->type != e->type) continue;
+      const bool activation = def == &op::kRelu || def == &op::kLeakyRelu || def == &op::kMaxPool2d;
+      if (!product && !activation && def != &op::kAvgPool2d && def != &op::kPad) continue;
+      auto inner = without_factor(call->args[i], positive || activation);
+      if (!inner || !(product || keeps_factors(*call, inner->scale) || pads_zeros(*call, inner->scale)))
+        continue;
+      inner->data = with_arg(*call, i, inner->data);
+      if (inner->data) once_.insert(inner->data);
+      return inner->data ? inner : std::nullopt;
+    }
+    return std::nullopt;
   }
 
   // The convolution or product on data without the factors, which are in its weight.
@@ -290,14 +336,11 @@ class Folder {
 
   Expr scaled_inputs(Expr e, const Scale& s) {
     if (const auto view = analysis::convolution_view(e)) {
-      if (!view->weight() || view->transposed || view->convolution.data.place(1) != s.axis) return nullptr;
+      if (!view->weight() || view->convolution.data.place(1) != s.axis) return nullptr;
       const Tensor& w = *view->weight()->value;
       const size_t out = view->convolution.weight.place(0), in = view->convolution.weight.place(1);
-      // Output channels are the groups' one after the other, and so are input channels.
-      const int64_t per_group = w.shape()[out] / view->convolution.groups, inputs = w.shape()[in];
-      return scaled(b_, w, [&](std::span<const int64_t> i) {
-        return s.factors[static_cast<size_t>(i[out] / per_group * inputs + i[in])];
-      });
+      if (view->transposed) return scaled_along(w, in, s);
+      return scaled(b_, w, [&](auto i) { return s.factors[of_groups(w, out, i[out], in, i[in], *view)]; });
     }
     const auto view = analysis::product_view(e);
     if (!view || !view->weight() || view->left_transposed || s.axis + 1 != view->left->rank()) return nullptr;

@@ -22,7 +22,7 @@ Module run(const Module& m, const PassContext& pass) {
   if (!m.function("main")) return m;
   const Result<Module> now = gradient::prepared(m, pass);
   if (!now) return m;
-  const gradient::Program program(*now, {}, pass.diagnostics);
+  const gradient::Program program(*now, gradient::Wanted(), pass.diagnostics);
   if (!program.is_differentiable()) return m;
   return gradient::with_former_root(gradient::differentiate_forward(program), program);
 }

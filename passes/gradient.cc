@@ -30,7 +30,7 @@ Module run(const Module& m, const PassContext& pass) {
   wanted.value = pass.value("value") != 0;
   wanted.parameter = static_cast<size_t>(pass.value("wrt"));
   const gradient::Program program(*now, wanted, pass.diagnostics);
-  const Fn* main = program.root();
+  const Fn* main = now->function("main");
   if (wanted.parameter > main->params.size()) {
     pass.diagnostics.error(main->span, "bad-pipeline",
                            cat("parameter `wrt` of pass `gradient` is ", wanted.parameter, "; `@main` takes ",

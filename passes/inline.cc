@@ -14,6 +14,8 @@
 // Before: nothing is asked for. After: a function that is still called recurs, is large, not marked
 // and called in several places, or has parameters of other types than its arguments. With
 // `marked=1` it may also have no mark.
+#include "passes/inline.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -43,20 +45,14 @@ enum class Extents : uint8_t {
   kOpen,
 };
 
-// Which functions are inlined.
-struct Choice {
-  int64_t most_nodes;  // of one that has no mark and is used several times
-  bool marked_only;
-};
-
 class Inliner {
  public:
-  Inliner(const Module& m, const Choice& choice, Extents extents)
-      : out_(m), choice_(choice), extents_(extents) {}
+  Inliner(const Module& m, const InlineOptions& options, Extents extents)
+      : out_(m), options_(options), extents_(extents) {}
 
   Module run() {
     const FunctionGraph graph = function_graph(out_);
-    has_main_ = out_.function("main") != nullptr;
+    moves_ = options_.moves && out_.function("main") != nullptr;
     for (Symbol name : graph.names) count_uses(out_.function(name.text()));
     // Callees first, so that what is inlined has been inlined into.
     for (const std::vector<size_t>& component : strong_components(graph.mentions)) {
@@ -83,7 +79,8 @@ class Inliner {
   void offer(Symbol name) {
     const Fn* fn = out_.function(name.text());
     const bool marked = fn->attrs.flag("Inline");
-    if (fn->attrs.flag("Primitive") || (choice_.marked_only && !marked)) return;
+    if (fn->attrs.flag("Primitive") || (options_.stays && options_.stays(fn))) return;
+    if (options_.marked_only && !marked) return;
     // What was inlined into it has been counted. Its shape variables became extents of the
     // arguments, which are looked at here.
     size_t size = 0;
@@ -92,7 +89,7 @@ class Inliner {
       size += inlined == 0 ? 1 : inlined;
       return inlined == 0;
     });
-    if (!marked && uses_[name] > 1 && size > static_cast<size_t>(choice_.most_nodes)) return;
+    if (!marked && uses_[name] > 1 && size > static_cast<size_t>(options_.most_nodes)) return;
     offered_[name] = {fn, size, variables};
   }
 
@@ -106,7 +103,7 @@ class Inliner {
       if (!global) return e;
       const auto it = offered_.find(global->name);
       if (it == offered_.end() || grown > kMostGrowth) return e;
-      const bool moves = has_main_ && uses_[global->name] == 1 && global->name.text() != "main";
+      const bool moves = moves_ && uses_[global->name] == 1 && global->name.text() != "main";
       const auto body = body_for(b, *call, it->second, moves);
       if (!body) return e;
       grown += it->second.size;
@@ -161,9 +158,9 @@ class Inliner {
   static constexpr size_t kMostGrowth = 200000;  // nodes that one function grows by
 
   Module out_;
-  const Choice choice_;
+  const InlineOptions& options_;
   Extents extents_;
-  bool has_main_ = false;
+  bool moves_ = false;
   std::map<Symbol, size_t> uses_;
   std::map<Symbol, Offer> offered_;
   NodeMap<size_t> inlined_;  // bodies that stand in other functions now: how many nodes they have
@@ -171,28 +168,31 @@ class Inliner {
 
 // Extents that a call knows may make an operator of the body wrong in all runs. That is a trap of
 // these runs and no error of the program, so calls that bring such extents stay.
-Module inlined(const Module& m, const Choice& choice) {
-  Module out = Inliner(m, choice, Extents::kAny).run();
+Module inlined(const Module& m, const InlineOptions& options) {
+  Module out = Inliner(m, options, Extents::kAny).run();
   Diagnostics wrong;
   if (out.same(m) || typecheck::check(out, wrong)) return out;
-  return Inliner(m, choice, Extents::kOpen).run();
-}
-
-// A body that is put into another function is no scope of its own there, and arguments that become
-// lets are evaluated one after the other, with all that is shared in each.
-Module run(const Module& m, const PassContext& context) {
-  const Choice choice{context.value("max-nodes"), context.value("marked") != 0};
-  return with_inserted_lets(m, [&](const Module& now, analysis::TrapOrder) { return inlined(now, choice); });
+  return Inliner(m, options, Extents::kOpen).run();
 }
 
 }  // namespace
+
+// A body that is put into another function is no scope of its own there, and arguments that become
+// lets are evaluated one after the other, with all that is shared in each.
+Module with_inlined_calls(const Module& m, const InlineOptions& options) {
+  return with_inserted_lets(m, [&](const Module& now, analysis::TrapOrder) { return inlined(now, options); });
+}
 
 const Pass kInline = {
     .name = "inline",
     .doc = "replace calls of functions that do not recur by their bodies",
     .parameters = {{"max-nodes", 256, "a larger function is inlined if it is used once or marked Inline"},
                    {"marked", 0, "1: only functions that are marked Inline", 0, 1}},
-    .run = run,
+    .run =
+        [](const Module& m, const PassContext& pass) {
+          return with_inlined_calls(
+              m, {.most_nodes = pass.value("max-nodes"), .marked_only = pass.value("marked") != 0});
+        },
 };
 
 }  // namespace relay::passes

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/cat.h"
-#include "driver/checked.h"
 #include "driver/driver.h"
 #include "op/operators.h"
+#include "passes/expand_grad.h"
 #include "python/bindings.h"
 #include "python/errors.h"
 #include "python/work.h"
@@ -78,7 +78,7 @@ Program load(const std::filesystem::path& path, const std::optional<std::string>
 // The module, checked, as a model; nothing if something is wrong, which is reported.
 std::optional<driver::Model> model_of(const Module& read, const std::string& name,
                                       const std::optional<std::string>& function, Diagnostics& diagnostics) {
-  const Result<Module> checked = driver::checked(read, diagnostics);
+  const Result<Module> checked = passes::checked(read, diagnostics);
   if (!checked) return std::nullopt;
   driver::LoadOptions options;
   options.function = function.value_or("main");

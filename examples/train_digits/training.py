@@ -6,7 +6,6 @@ what the next step takes: its `carried` tensors, the first inputs.
 
 import json
 import os
-import re
 import subprocess
 import sys
 from ctypes import POINTER, c_int64, cast, pointer
@@ -38,25 +37,15 @@ class Compiler:
         if done.returncode != 0:
             raise Failed(f"relay {words[0]}: {done.stderr}")
 
-    def _compile(self, text, function, library):
-        self._relay("compile", text, "--function", function, "-o", library)
-        return library
-
     def function(self, network, function):
         """An artifact of a function of NETWORK.relay, as a path."""
-        return self._compile(os.path.join(self.sources, network + ".relay"), function,
-                             os.path.join(self.folder, f"{network}_{function}.so"))
+        library = os.path.join(self.folder, f"{network}_{function}.so")
+        self._relay("compile", os.path.join(self.sources, network + ".relay"), "--function", function, "-o", library)
+        return library
 
     def step(self, network):
-        """An artifact of @step of NETWORK_step.relay, which calls the value and the gradients of @loss of NETWORK.relay."""
-        source, made = os.path.join(self.sources, network), os.path.join(self.folder, network)
-        self._relay("opt", source + ".relay", "--function", "loss",
-                    "--passes", "inline,gradient{wrt=1},inline-lets,dead-code", "-o", made + "_gradients.relay")
-        with open(made + "_gradients.relay") as gradients, open(source + "_step.relay") as step:
-            text = re.sub(r"@main\b", "@loss_and_gradients", gradients.read()) + "\n" + step.read()
-        with open(made + "_whole_step.relay", "w") as whole:
-            whole.write(text)
-        return self._compile(made + "_whole_step.relay", "step", made + "_step.so")
+        """An artifact of @step, which asks for the value and the gradients of @loss by `grad`."""
+        return self.function(network, "step")
 
 
 class Function(deploy.Model):

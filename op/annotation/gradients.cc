@@ -1,4 +1,4 @@
-// What a program says to the pass `gradient`. A run sees the input itself.
+// What a program says to the pass `gradient` of tensors. A run sees the input itself.
 //
 //   (Tensor[s, d]) -> Tensor[s, d]   C1: x is a tensor.
 #include "op/apply.h"
@@ -16,12 +16,6 @@ Expr expand(Builder& b, const NoAttrs&, const Site& c) { return call(b, kCopy, {
 // The pass `gradient` takes the result for a constant: nothing goes back to x.
 std::vector<Expr> stop(Builder&, const NoAttrs&, const Site&) { return {nullptr}; }
 
-// annotation.checkpoint(x) = x
-//
-// The pass `gradient` keeps nothing of how x was computed. On the way back x is computed once more
-// (docs/gradients.md, "Checkpoints").
-std::vector<Expr> pass_on(Builder&, const NoAttrs&, const Site& c) { return {c.dy}; }
-
 }  // namespace
 
 const OpDef kStopGradient = define<NoAttrs>({
@@ -33,17 +27,6 @@ const OpDef kStopGradient = define<NoAttrs>({
     .relate = relate,
     .expand = expand,
     .differentiate = stop,
-});
-
-const OpDef kCheckpoint = define<NoAttrs>({
-    .name = "annotation.checkpoint",
-    .doc = "The input itself, which a gradient computes once more on its way back.",
-    .params = {{"data", "the expression that is computed again"}},
-    .fusion = Fusion::kElementwise,
-    .view = true,
-    .relate = relate,
-    .expand = expand,
-    .differentiate = pass_on,
 });
 
 }  // namespace relay::op

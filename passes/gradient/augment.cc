@@ -23,7 +23,8 @@ class Augmenter : public Carrier {
     }
     add_functions();
     for (const auto& [name, own] : checkpoints_) out_.set_function(own, gradient(name));
-    out_.set_function(program_.wanted().into, root());
+    for (size_t i = 0; i < program_.roots().size(); ++i)
+      out_.set_function(program_.roots()[i].into, root(program_.roots()[i], program_.reached()[i]));
     return out_;
   }
 
@@ -61,19 +62,18 @@ class Augmenter : public Carrier {
   }
 
   // fn (xs) { (f(xs), (adjoints of xs)) }, or what of it is wanted.
-  const Fn* root() {
-    const Fn* fn = program_.root();
+  const Fn* root(const Wanted& wanted, Symbol name) {
+    const Fn* fn = program_.module().function(name.text());
     const SpanScope at(b_, fn->span);
     Bindings lets(b_);
     const std::vector<const Var*> params = plain_params(fn);
-    const auto [y, adjoints] = there_and_back(lets, program_.reached()[0], params, nullptr);
+    const auto [y, adjoints] = there_and_back(lets, name, params, nullptr);
     std::vector<Expr> gradients;
     for (size_t i = 0; i < params.size(); ++i) {
-      if (program_.wanted().of(i)) gradients.push_back(adjoints[i]);
+      if (wanted.of(i)) gradients.push_back(adjoints[i]);
     }
     const Expr all = b_.tuple(gradients);
-    return b_.fn(params,
-                 lets.around(program_.wanted().value ? b_.tuple({primal(fn->body->type, y), all}) : all),
+    return b_.fn(params, lets.around(wanted.value ? b_.tuple({primal(fn->body->type, y), all}) : all),
                  nullptr, {});
   }
 

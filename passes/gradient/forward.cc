@@ -15,7 +15,8 @@ class Forward : public Carrier {
 
   Module run() {
     add_functions();
-    out_.set_function(program_.wanted().into, root());
+    for (size_t i = 0; i < program_.roots().size(); ++i)
+      out_.set_function(program_.roots()[i].into, root(program_.reached()[i]));
     return out_;
   }
 
@@ -42,8 +43,8 @@ class Forward : public Carrier {
   }
 
   // fn (xs, dxs) { (f(xs), tangent of it) }
-  const Fn* root() {
-    const Fn* fn = program_.root();
+  const Fn* root(Symbol name) {
+    const Fn* fn = program_.module().function(name.text());
     const SpanScope at(b_, fn->span);
     std::vector<const Var*> params, tangents;
     std::vector<Expr> args;
@@ -59,8 +60,8 @@ class Forward : public Carrier {
     params.insert(params.end(), tangents.begin(), tangents.end());
     const Type type = fn->body->type;
     Bindings lets(b_);
-    const Var* y = lets.name(
-        "y", b_.call(b_.global(name_of(program_.reached()[0])), args, {}, types_.of(type)), types_.of(type));
+    const Var* y =
+        lets.name("y", b_.call(b_.global(name_of(name)), args, {}, types_.of(type)), types_.of(type));
     return b_.fn(params, lets.around(b_.tuple({primal(type, y), second(type, y)})), nullptr, {});
   }
 };

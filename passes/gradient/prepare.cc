@@ -5,23 +5,39 @@
 #include "base/cat.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
-#include "op/op_def.h"
+#include "op/any_type.h"
+#include "op/registry.h"
 #include "passes/expand.h"
 #include "passes/let_insertion.h"
 #include "passes/pipeline.h"
+#include "passes/type_parts.h"
 #include "typecheck/check.h"
 
 namespace relay::passes::gradient {
+
+namespace {
+
+// Only tensors and tuples of them have adjoints. A checkpoint of another value, as of a list, says
+// nothing to a gradient.
+Module without_checkpoints_of_others(const Module& m) {
+  return rewrite(m, [](relay::Builder&, Expr e) -> Expr {
+    const op::OpDef* def = op::callee(e);
+    return def && op::takes_any_type(*def) && !is_of_tensors(e->type) ? e->as<Call>()->args[0] : e;
+  });
+}
+
+}  // namespace
 
 Result<Module> prepared(const Module& m, const PassContext& pass) {
   const size_t errors = pass.diagnostics.errors();
   PassContext inner{pass.diagnostics, step(kMonomorphise).values, pass.target, pass.schedule};
   const Module known = kMonomorphise.run(m, inner);
   if (pass.diagnostics.errors() > errors) return kReported;
-  const Result<Module> typed = typecheck::check(known, pass.diagnostics);
-  if (!typed) return kReported;
+  const Result<Module> checked = typecheck::check(known, pass.diagnostics);
+  if (!checked) return kReported;
+  const Module typed = without_checkpoints_of_others(*checked);
   const auto needs_expansion = [](const op::OpDef& op) { return !op.differentiate; };
-  return typecheck::check(with_inserted_lets(call_operator_values(*typed),
+  return typecheck::check(with_inserted_lets(call_operator_values(typed),
                                              [&](const Module& now, analysis::TrapOrder traps) {
                                                return expand_operators(now, traps, needs_expansion);
                                              }),

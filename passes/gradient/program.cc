@@ -28,31 +28,8 @@ constexpr uint64_t kMostTensors = 1 << 16;
 // Of a function whose gradient the program has: `Gradient="name"`.
 constexpr std::string_view kGradientAttribute = "Gradient";
 
-// Of the calls from @main to a function, a message shows so many: the last ones.
+// Of the calls from a root to a function, a message shows so many: the last ones.
 constexpr size_t kMostShownCalls = 8;
-
-// Functions that call themselves, perhaps through others, have no place in an order of callees
-// before callers.
-bool recurs(const Module& m, const std::vector<Symbol>& names) {
-  const std::set<Symbol, Module::ByName> all(names.begin(), names.end());
-  std::map<Symbol, size_t, Module::ByName> callers;
-  for (Symbol name : names) {
-    for (Symbol callee : mentioned_globals(m.function(name.text()))) ++callers[callee];
-  }
-  std::vector<Symbol> free;
-  for (Symbol name : names) {
-    if (callers[name] == 0) free.push_back(name);
-  }
-  size_t ordered = 0;
-  for (; !free.empty(); ++ordered) {
-    const Symbol name = free.back();
-    free.pop_back();
-    for (Symbol callee : mentioned_globals(m.function(name.text()))) {
-      if (--callers[callee] == 0 && all.contains(callee)) free.push_back(callee);
-    }
-  }
-  return ordered < names.size();
-}
 
 // May the function stand in a straight line? Functions may only be called, and called at once.
 bool is_straight_function(const Fn* fn) {
@@ -136,11 +113,13 @@ using TensorCount = TypeNumbers<tensor_count>;
 
 }  // namespace
 
-Program::Program(const Module& m, Wanted wanted, Diagnostics& diagnostics)
-    : module_(m), wanted_(std::move(wanted)), diagnostics_(diagnostics) {
-  const Symbol root = m.context().symbol(wanted_.root);
-  reached_.push_back(root);
-  mentioned_.emplace(root, Mention{root, Span::none()});
+Program::Program(const Module& m, std::vector<Wanted> roots, Diagnostics& diagnostics)
+    : module_(m), roots_(std::move(roots)), diagnostics_(diagnostics) {
+  for (const Wanted& wanted : roots_) {
+    const Symbol root = m.context().symbol(wanted.root);
+    reached_.push_back(root);
+    mentioned_.emplace(root, Mention{root, Span::none()});
+  }
   for (size_t i = 0; i < reached_.size(); ++i) {
     const Symbol by = reached_[i];
     for (Expr e : post_order(m.function(by.text()))) {
@@ -204,32 +183,61 @@ std::string Program::new_name(std::string_view of, std::string_view suffix) cons
   return name;
 }
 
-bool Program::is_straight() const {
-  return !recurs(module_, reached_) && std::all_of(reached_.begin(), reached_.end(), [&](Symbol name) {
-    return is_straight_function(module_.function(name.text()));
-  });
+// A function comes after those that it calls. So functions that call themselves, perhaps through
+// others, never have their turn.
+std::set<Symbol, Module::ByName> Program::straight() const {
+  std::map<Symbol, std::vector<Symbol>, Module::ByName> callers;
+  std::map<Symbol, size_t, Module::ByName> open;
+  for (Symbol name : reached_) open[name] = 0;
+  for (Symbol name : reached_) {
+    for (Symbol callee : mentioned_globals(function(name))) {
+      if (!open.contains(callee)) continue;
+      callers[callee].push_back(name);
+      ++open[name];
+    }
+  }
+  std::vector<Symbol> pending;
+  for (Symbol name : reached_) {
+    if (open[name] == 0) pending.push_back(name);
+  }
+  std::set<Symbol, Module::ByName> out;
+  while (!pending.empty()) {
+    const Symbol name = pending.back();
+    pending.pop_back();
+    if (!is_straight_function(function(name))) continue;
+    out.insert(name);
+    for (Symbol caller : callers[name]) {
+      if (--open[caller] == 0) pending.push_back(caller);
+    }
+  }
+  return out;
 }
 
 bool Program::is_differentiable() const {
   const size_t errors = diagnostics_.errors();
   refuse_deep_tuples();
-  const auto refuse_unless_tensors = [&](Span at, std::string_view what, Type type) {
-    if (is_of_tensors(type)) return;
-    refuse(reached_[0], at, what,
-           cat("it is of the type `", show(type, 100), "`, and only tensors and tuples of them have one"));
-  };
-  const Fn* fn = root();
-  for (const Var* p : fn->params)
-    refuse_unless_tensors(p->span, cat("parameter `%", p->name.text(), "`"), p->type);
-  refuse_unless_tensors(fn->body->span, "the result", fn->body->type);
   TensorCount count;
-  if (diagnostics_.errors() == errors && count.of(fn->type) > kMostTensors) {
-    refuse(reached_[0], fn->span, "the function",
-           cat("its parameters and its result have more than ", kMostTensors, " tensors"));
+  for (size_t i = 0; i < roots_.size(); ++i) {
+    const Symbol root = reached_[i];
+    const auto refuse_unless_tensors = [&](Span at, std::string_view what, Type type) {
+      if (is_of_tensors(type)) return;
+      refuse(root, at, what,
+             cat("it is of the type `", show(type, 100), "`, and only tensors and tuples of them have one"));
+    };
+    const Fn* fn = function(root);
+    for (const Var* p : fn->params)
+      refuse_unless_tensors(p->span, cat("parameter `%", p->name.text(), "`"), p->type);
+    refuse_unless_tensors(fn->body->span, "the result", fn->body->type);
+    if (diagnostics_.errors() == errors && count.of(fn->type) > kMostTensors) {
+      refuse(root, fn->span, "the function",
+             cat("its parameters and its result have more than ", kMostTensors, " tensors"));
+    }
   }
   refuse_wrong_gradients();
-  if (diagnostics_.errors() == errors && !holds_floats(fn->body->type))
-    refuse(reached_[0], fn->body->span, "the result", "no float is in it");
+  for (size_t i = 0; i < roots_.size() && diagnostics_.errors() == errors; ++i) {
+    const Expr body = function(reached_[i])->body;
+    if (!holds_floats(body->type)) refuse(reached_[i], body->span, "the result", "no float is in it");
+  }
   return diagnostics_.errors() == errors;
 }
 
@@ -245,22 +253,26 @@ void Program::refuse_deep_tuples() const {
   }
 }
 
+bool Program::is_root(Symbol function) const { return mentioned_.at(function).by == function; }
+
 void Program::refuse(Symbol function, Span at, std::string_view what, std::string_view reason) const {
   Diagnostic& d = diagnostics_.error(at, "not-differentiable", cat(what, " has no gradient: ", reason));
   std::string path = cat("@", function.text());
   size_t shown = 0;
-  for (Symbol f = function; f.text() != wanted_.root;) {
+  Symbol f = function;
+  while (!is_root(f)) {
     const Mention& mention = mentioned_.at(f);
-    if (shown++ >= kMostShownCalls && mention.by.text() != wanted_.root) {
-      path = cat("@", wanted_.root, " -> ... -> ", path);
+    if (shown++ >= kMostShownCalls && !is_root(mention.by)) {
+      while (!is_root(f)) f = mentioned_.at(f).by;
+      path = cat("@", f.text(), " -> ... -> ", path);
       break;
     }
     d.label(mention.at, cat("`@", mention.by.text(), "` uses `@", f.text(), "` here"));
     f = mention.by;
     path = cat("@", f.text(), " -> ", path);
   }
-  if (function.text() == wanted_.root) return;
-  d.note(cat("the gradient of `@", wanted_.root, "` comes here by `", path, "`"));
+  if (is_root(function)) return;
+  d.note(cat("the gradient of `@", f.text(), "` comes here by `", path, "`"));
 }
 
 }  // namespace relay::passes::gradient

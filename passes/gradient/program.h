@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,7 @@
 
 namespace relay::passes::gradient {
 
-// Which function is differentiated, and what of it is wanted.
+// A root: which function is differentiated, and what of it is wanted.
 struct Wanted {
   bool value = true;          // what it gave before
   size_t parameter = 0;       // the gradient of this one, counted from 1; 0: of each
@@ -27,36 +28,39 @@ std::string own_gradient(const Fn* fn);
 
 class Program {
  public:
-  Program(const Module& m, Wanted wanted, Diagnostics& diagnostics);
+  Program(const Module& m, Wanted wanted, Diagnostics& diagnostics)
+      : Program(m, std::vector<Wanted>{std::move(wanted)}, diagnostics) {}
+  // Of several functions at once, which share what they reach. No function is a root twice.
+  Program(const Module& m, std::vector<Wanted> roots, Diagnostics& diagnostics);
 
-  const Wanted& wanted() const { return wanted_; }
+  const std::vector<Wanted>& roots() const { return roots_; }
 
   const Module& module() const { return module_; }
   Diagnostics& diagnostics() const { return diagnostics_; }
-  const Fn* root() const { return module_.function(wanted_.root); }
-  // The functions that the root reaches, itself first, each after one that mentions it.
+  // The functions that the roots reach: first the roots, in their order, then each function after
+  // one that mentions it.
   const std::vector<Symbol>& reached() const { return reached_; }
-  // The function that a program names as the gradient of this one; empty if it names none. The root
+  // The function that a program names as the gradient of this one; empty if it names none. Roots
   // and functions that only those with such a gradient reach are not asked.
   std::string own_gradient(Symbol function) const;
   // A name for a new global, made of one that there is.
   std::string new_name(std::string_view of, std::string_view suffix) const;
 
-  // A straight line: lets, tuples, operators, `if`, and calls of functions that are such and do not
-  // recur. Its gradient is of this kind, too.
-  bool is_straight() const;
+  // The functions that are straight lines: lets, tuples, operators, `if`, and calls of functions
+  // that are such and do not recur. Their gradients are of this kind, too.
+  std::set<Symbol, Module::ByName> straight() const;
+  bool is_straight() const { return straight().size() == reached_.size(); }
 
-  // Reports what of the root is not made of tensors.
+  // Reports what of a root is not made of tensors.
   bool is_differentiable() const;
 
-  // Reports that `what`, found in a function, has no gradient, why, and how the root gets there if
+  // Reports that `what`, found in a function, has no gradient, why, and how a root gets there if
   // that is elsewhere: by the last calls, so that the message has a bounded length.
   void refuse(Symbol function, Span at, std::string_view what, std::string_view reason) const;
 
  private:
-  const Module& module_;
-  const Wanted wanted_;
-  Diagnostics& diagnostics_;
+  const Fn* function(Symbol name) const { return module_.function(name.text()); }
+  bool is_root(Symbol function) const;
   // Reports tuples that are nested more deeply than walks over their types are made for.
   void refuse_deep_tuples() const;
   // Reports attributes that name no function that can be a gradient.
@@ -66,9 +70,13 @@ class Program {
     Symbol by;
     Span at;
   };
+  const Module& module_;
+  const std::vector<Wanted> roots_;
+  Diagnostics& diagnostics_;
   std::vector<Symbol> reached_;
   std::map<Symbol, std::string, Module::ByName> own_gradients_;
-  std::map<Symbol, Mention, Module::ByName> mentioned_;  // each by the function it was reached from
+  std::map<Symbol, Mention, Module::ByName>
+      mentioned_;  // each by the function it was reached from; roots by themselves
 };
 
 }  // namespace relay::passes::gradient

@@ -19,7 +19,10 @@ class Straight {
 
   Module run() {
     Module out = program_.module();
-    out.set_function(program_.wanted().into, Function(*this, program_.reached()[0]).value_and_gradients());
+    for (size_t i = 0; i < program_.roots().size(); ++i) {
+      const Wanted& wanted = program_.roots()[i];
+      out.set_function(wanted.into, Function(*this, program_.reached()[i]).value_and_gradients(wanted));
+    }
     for (; !wanted_.empty(); wanted_.pop_front()) {
       const Symbol name = wanted_.front();
       out.set_function(gradient_names_.at(name), Function(*this, name).gradients());
@@ -40,11 +43,10 @@ class Straight {
 
     // fn (xs) { (f(xs), (adjoints of xs)) }, or what of it is wanted; the adjoint of
     // the result is 1.
-    const Fn* value_and_gradients() {
+    const Fn* value_and_gradients(const Wanted& wanted) {
       const SpanScope at(b_, fn_->span);
       Tape tape;
       const Expr y = recorder_.record_body(tape);
-      const Wanted& wanted = all_.program_.wanted();
       const Expr gradients = reverse(tape, y, ones(b_, y), wanted);
       const Expr result = wanted.value ? b_.tuple({y, gradients}) : gradients;
       return b_.fn(recorder_.params(), around(b_, tape, result), nullptr, fn_->attrs);

@@ -57,10 +57,6 @@ size_t width(Expr e) {
   return d ? d->bits : 0;
 }
 
-// The least normal number is two to the power of minus this. Of eight bits, it is that of the dtype
-// with the shortest exponent.
-int least_exponent(DType d) { return d.bits == 8 ? 6 : d == kFloat16 ? 14 : d == kFloat64 ? 1022 : 126; }
-
 // The least number of a constant that is not 0, and the greatest, both without their signs.
 struct Magnitudes {
   double least = INFINITY, greatest = 0;
@@ -227,6 +223,8 @@ constexpr Condition kConditions[] = {
 };
 
 }  // namespace
+
+int least_exponent(DType d) { return d.bits == 8 ? 6 : d == kFloat16 ? 14 : d == kFloat64 ? 1022 : 126; }
 
 bool provably_same(Type a, Type b) {
   if (!a || a != b) return false;

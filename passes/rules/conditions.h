@@ -31,6 +31,10 @@ bool holds(const Use& use, const pattern::LocalMatch& m);
 // type in which one stands is known to be the same. Linear.
 bool provably_same(Type a, Type b);
 
+// The least normal number of a floating-point dtype is two to the power of minus this. Of eight
+// bits, it is that of the dtype with the shortest exponent.
+int least_exponent(DType d);
+
 // The type of a tensor; null for others, and before the type check.
 inline const TensorType* tensor_of(Expr e) { return e->type ? e->type->as<TensorType>() : nullptr; }
 

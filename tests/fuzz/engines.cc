@@ -11,10 +11,10 @@
 #include "driver/tolerance.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "passes/expand_grad.h"
 #include "passes/reference.h"
 #include "tests/fuzz/command.h"
 #include "tests/fuzz/run_program.h"
-#include "typecheck/check.h"
 
 namespace relay::fuzz {
 namespace {
@@ -43,7 +43,7 @@ Outcome run_on_jit(std::string_view bytes) {
   ParseOptions options;
   const Result<Module> m = parse("fuzz.relay", std::string(bytes), diagnostics, op::operators(), options);
   if (!m) return judge(false, diagnostics, options.into.context().sources());
-  const Result<Module> checked = typecheck::check(*m, diagnostics);
+  const Result<Module> checked = passes::checked(*m, diagnostics);
   Outcome out = judge(checked.ok(), diagnostics, m->context().sources());
   if (out.kind != Outcome::Kind::kAccepted) return out;
   out.kind = Outcome::Kind::kNotRun;

@@ -12,7 +12,7 @@
 #include "ir/text/parser.h"
 #include "ir/traverse.h"
 #include "op/operators.h"
-#include "typecheck/check.h"
+#include "passes/expand_grad.h"
 
 namespace relay::fuzz {
 
@@ -111,7 +111,7 @@ std::vector<RunnableCall> runnable_calls(const Module& checked, uint64_t seed) {
 }
 
 Outcome check_and_run(const Module& m, uint64_t seed, Diagnostics& diagnostics) {
-  const Result<Module> checked = typecheck::check(m, diagnostics);
+  const Result<Module> checked = passes::checked(m, diagnostics);
   Outcome out = judge(checked.ok(), diagnostics, m.context().sources());
   if (out.kind != Kind::kAccepted) return out;
   out.kind = Kind::kNotRun;

@@ -8,9 +8,9 @@
 #include "ir/function_graph.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "passes/expand_grad.h"
 #include "tests/fuzz/readers.h"
 #include "tools/test_files/test_file.h"
-#include "typecheck/check.h"
 
 namespace relay::fuzz {
 namespace {
@@ -37,7 +37,7 @@ Module with_only(const Module& m, const FunctionGraph& graph, size_t root) {
 void add_functions(const std::string& text, std::set<std::string>& out) {
   Diagnostics diagnostics;
   const Result<Module> m = parse("seed.relay", text, diagnostics, op::operators(), {});
-  if (!m || !typecheck::check(*m, diagnostics)) return;
+  if (!m || !passes::checked(*m, diagnostics)) return;
   const FunctionGraph graph = function_graph(*m);
   for (size_t i = 0; i < graph.names.size(); ++i) {
     const std::string one = op::text_of(with_only(*m, graph, i), {});

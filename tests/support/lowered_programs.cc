@@ -3,10 +3,10 @@
 #include <regex>
 #include <set>
 
-#include "driver/checked.h"
 #include "driver/engines.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "passes/expand_grad.h"
 
 namespace relay::tests {
 namespace {
@@ -27,7 +27,7 @@ void for_each_lowered(const tools::TestFile& file, const target::Target& target,
   if (!input || !calls) return;
   Diagnostics diagnostics;
   const Result<Module> parsed = parse(file.path, *input, diagnostics, op::operators(), ParseOptions());
-  const Result<Module> checked = parsed ? driver::checked(*parsed, diagnostics) : Result<Module>(kReported);
+  const Result<Module> checked = parsed ? passes::checked(*parsed, diagnostics) : Result<Module>(kReported);
   if (!checked) return;
   for (const std::string& name : called(*calls)) {
     if (!checked->function(name)) continue;

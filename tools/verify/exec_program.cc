@@ -8,12 +8,12 @@
 #include "base/cat.h"
 #include "base/failure.h"
 #include "base/stopwatch.h"
-#include "driver/checked.h"
 #include "driver/libraries.h"
 #include "driver/tolerance.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
+#include "passes/expand_grad.h"
 #include "passes/reference.h"
 #include "tools/test_files/test_file.h"
 
@@ -122,7 +122,7 @@ ExecProgram::ExecProgram(const std::string& path, const std::vector<std::string>
   ParseOptions options;
   context_ = options.into.shared_context();
   Result<Module> parsed = parse(path, *input, diagnostics_, operators, options);
-  Result<Module> checked = parsed ? driver::checked(*parsed, diagnostics_) : Result<Module>(kReported);
+  Result<Module> checked = parsed ? passes::checked(*parsed, diagnostics_) : Result<Module>(kReported);
   if (checked) checked = driver::with_libraries(*checked, "", libraries, diagnostics_);
   if (checked) {
     module_ = *checked;
