@@ -48,6 +48,7 @@ class Grouping {
   KernelGroups run() {
     collect();
     find_post_dominators();
+    for (size_t i = 0; i < sites_.size(); ++i) members_[i] = {i};
     // Expensive calls choose their elementwise followers first; then elementwise ones join what
     // follows them; then injective ones, which read elements from elsewhere, join what follows, up
     // to and including a reduction. Forwards, so that a group that has just grown can go on
@@ -55,7 +56,6 @@ class Grouping {
     for (int phase = 0; phase < 3; ++phase) {
       for (size_t i = 0; i < sites_.size(); ++i) join(i, phase);
     }
-    for (size_t i = 0; i < sites_.size(); ++i) members_[find(i)].push_back(i);
     for (size_t i = 0; i < sites_.size(); ++i) join_rows(i);
     for (size_t i = 0; i < sites_.size(); ++i) join_attention(i);
     return groups();
@@ -293,6 +293,29 @@ class Grouping {
     if (anchors <= 1) unite(groups, find(sink));
   }
 
+  // How many tensors the additions of these groups sum: products of the groups, and what they read
+  // from outside in the shape of the sum. Linear in the groups.
+  size_t addends(const std::vector<size_t>& groups) {
+    std::unordered_set<Expr> inside, summed;
+    size_t products = 0;
+    for (size_t group : groups) {
+      for (size_t x : members_[group]) {
+        inside.insert(sites_[x].call);
+        products += sites_[x].fusion == Fusion::kOutputFusable;
+      }
+    }
+    for (size_t group : groups) {
+      for (size_t x : members_[group]) {
+        const Call& call = *sites_[x].call;
+        if (op::callee(call) != &op::kAdd) continue;
+        for (Expr arg : call.args) {
+          if (arg->type == call.type && !inside.contains(arg)) summed.insert(arg);
+        }
+      }
+    }
+    return summed.size() + products;
+  }
+
   // Makes them one, with `target` as its name, unless that would be too large.
   void unite(const std::vector<size_t>& groups, size_t target) {
     size_t size = 0;
@@ -302,6 +325,7 @@ class Grouping {
       highest = std::max(highest, class_of_group(group));
     }
     if (size > limits_.most_calls || groups.empty()) return;
+    if (limits_.most_addends != SIZE_MAX && addends(groups) > limits_.most_addends) return;
     std::vector<size_t> members;
     for (size_t group : groups) {
       members.insert(members.end(), members_[group].begin(), members_[group].end());
@@ -443,8 +467,7 @@ class Grouping {
   std::unordered_map<Expr, size_t> site_of_;
   std::unordered_map<Expr, uint32_t> tuple_users_;
   std::unordered_map<size_t, Fusion> group_class_;
-  std::unordered_map<size_t, std::vector<size_t>>
-      members_;  // of groups, once operators have joined by their classes
+  std::unordered_map<size_t, std::vector<size_t>> members_;  // of groups
   Effects effects_;
 };
 

@@ -32,6 +32,9 @@ struct GroupLimits {
   size_t most_calls = 64;  // in one group
   // A row of scores in attention, if it is known; 0 for no attention.
   int64_t longest_attention = kernel::schedule::kLongestScoreRow;
+  // How many tensors of its shape a sum in one group has, a product or a convolution among them.
+  // All addends are alive when the kernel runs. Of a long sum, smaller groups keep the sum so far.
+  size_t most_addends = SIZE_MAX;
 };
 
 // Each group in evaluation order; the last call gives its result.

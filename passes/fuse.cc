@@ -237,9 +237,12 @@ class Extraction {
   std::unordered_map<Expr, std::vector<Expr>> shape_arguments_;  // by the group's last call
 };
 
+size_t most_addends(int64_t value) { return value == 0 ? SIZE_MAX : static_cast<size_t>(value); }
+
 Module fuse(const Module& m, const PassContext& pass) {
   const analysis::GroupLimits limits{.most_calls = static_cast<size_t>(pass.value("max-ops")),
-                                     .longest_attention = pass.value("attention")};
+                                     .longest_attention = pass.value("attention"),
+                                     .most_addends = most_addends(pass.value("addends"))};
   return with_each_function(m, [&](const Fn* fn) -> Expr {
     if (fn->attrs.flag("Primitive")) return fn;
     return Extraction(m, fn).run(analysis::kernel_groups(m, fn, pass.target.cpu, limits));
@@ -258,7 +261,8 @@ const Pass kFuse = {
     .doc = "gather operator calls into functions that become one kernel each",
     .parameters = {{"max-ops", 64, "the most operators in one kernel"},
                    {"attention", kernel::schedule::kLongestScoreRow,
-                    "the longest row of scores that attention becomes one kernel for; 0: none"}},
+                    "the longest row of scores that attention becomes one kernel for; 0: none"},
+                   {"addends", 0, "the most tensors of its shape that a kernel sums; 0: any number"}},
     .run = run,
 };
 

@@ -214,6 +214,7 @@ bool fits_artifact(Command sub, const std::string& path, Session& session) {
       {"--function", cat(kCompiled, "--function`")},
       {"--fix-input", cat(kCompiled, "--fix-input`")},
       {"--library", cat(kCompiled, "--link`")},
+      {"--memory-limit", cat(kCompiled, "--memory-limit`")},
       {"--to", kInside},
       {"--dump", kInside},
       {"--profile", sub.name() == "run" ? kOnVta : kInside},

@@ -20,6 +20,7 @@
 #include "driver/target_program.h"
 #include "op/operators.h"
 #include "tools/graph.h"
+#include "tools/memory_limit.h"
 #include "tools/model.h"
 #include "tools/options/options.h"
 #include "tools/options/values.h"
@@ -99,25 +100,6 @@ driver::Options driver_options(const Options& o, const target::Target& target, P
   return out;
 }
 
-// The source as one text. Its weights stand in a file beside it, which is needed when the text is
-// compiled or, with --weights-file, when it runs.
-void deliver_source(const aot::Sources& sources, const aot::EmitOptions& emit, const Options& o, Session& s) {
-  const std::string text = aot::listing(sources);
-  if (sources.weights_bytes == 0 && !o.weights_file) return deliver(text, o, s);
-  if (o.output.empty() || is_stream(o.output)) {
-    deliver(text, o, s);
-    return s.say(cat("relay: the weights are ", sources.weights.size(),
-                     " bytes and not printed; -o FILE.cc keeps them in a file beside the text\n"));
-  }
-  const std::string weights = weights_beside_source(o, emit.model_name);
-  const FileContents files[] = {{weights, sources.weights.pieces()}, {o.output, text}};
-  if (std::string wrong = write_files_atomically(files); !wrong.empty()) {
-    s.fail(kLimit, wrong);
-  } else {
-    s.say(cat("wrote ", o.output, " and ", weights, "\n"));
-  }
-}
-
 // Says what was compiled.
 void report(const Options& o, const aot::Program& program, const aot::Sources& sources,
             const std::vector<std::string>& written, Stages& stages, Session& s) {
@@ -132,11 +114,13 @@ void report(const Options& o, const aot::Program& program, const aot::Sources& s
                     sources.workspace_grows ? " at first" : ""));
 }
 
-// What --passes says, or the level's.
+// What --passes says, or the level's, within --memory-limit.
 Result<passes::Pipeline> pipeline_of(const Options& o, const target::Target& target,
                                      Diagnostics& diagnostics) {
-  return o.passes.empty() ? passes::default_pipeline(o.opt_level, target, denormals_of(o.denormals))
-                          : passes::parse_pipeline(o.passes, diagnostics);
+  const Result<passes::Pipeline> all =
+      o.passes.empty() ? passes::default_pipeline(o.opt_level, target, denormals_of(o.denormals))
+                       : passes::parse_pipeline(o.passes, diagnostics);
+  return all ? limited(*all, o.memory_limit) : all;
 }
 
 // The model with its operators as kernels for one target.
@@ -265,6 +249,8 @@ void check_options(const Options& o, const std::vector<target::Target>& targets,
     s.fail(kUsage, "--bounds: a graph has constant shapes: give them by --input-shapes");
   if (o.emit == "graph" && o.threads != 1)
     s.fail(kUsage, "--threads: who runs a graph says how many: relay run --threads");
+  if (o.emit == "graph" && o.memory_limit != 0)
+    s.fail(kUsage, "--memory-limit: who runs a graph plans its memory: relay run --memory-limit");
   if (std::string wrong = wrong_for_vta(o, targets); !wrong.empty()) s.fail(kUsage, wrong);
   if (!links(o) && !o.link.empty()) s.fail(kUsage, cat("--link: --emit ", o.emit, " links nothing"));
 }
@@ -474,6 +460,7 @@ void add_compile(Command app, Session& session) {
          "the extents of the inputs in DIR, and the artifact refuses others")
       .kind("from:DIR");
   sub.option("--passes", &o->passes, "a pipeline in the place of the level's").kind("PASSES");
+  add_memory_limit_option(sub, o->memory_limit);
   sub.option(
          "--bounds", &o->bounds,
          "NAME:EXTENT, the largest value of a shape variable: larger inputs are refused, and where each has "

@@ -12,6 +12,7 @@
 #include "passes/plan_memory.h"
 #include "passes/runner.h"
 #include "toolchain/compiler.h"
+#include "tools/memory_limit.h"
 #include "tools/model.h"
 #include "tools/options/options.h"
 #include "tools/options/values.h"
@@ -30,6 +31,7 @@ struct Options {
   std::string passes, emit = "relay", output, dump_dir, verify = "none", target = "native", reproducer;
   std::vector<std::string> print_after;
   int opt_level = -1;
+  uint64_t memory_limit = 0;
   bool time = false, list = false, report = false, verbose = false;
 };
 
@@ -134,15 +136,16 @@ void run(const Options& o, Session& s) {
     return;
   }
   Diagnostics diagnostics;
-  const Result<passes::Pipeline> steps =
+  const Result<passes::Pipeline> asked =
       o.passes.empty() && o.opt_level >= 0
           ? passes::default_pipeline(o.opt_level, target)
           : passes::parse_pipeline(o.passes.empty() ? pipeline_in(o.model.path) : o.passes, diagnostics);
-  if (!steps) {
+  if (!asked) {
     s.fail(diagnostics, {});
     return;
   }
-  if (!spares_inputs(o, *model, *steps, s)) return;
+  const passes::Pipeline steps = limited(*asked, o.memory_limit);
+  if (!spares_inputs(o, *model, steps, s)) return;
   PassOutput output({o.print_after.begin(), o.print_after.end()}, o.time, s);
   const auto save = [](const std::string& path, const std::string& head, const Module& m) {
     return save_module(path, head, m);
@@ -169,7 +172,7 @@ void run(const Options& o, Session& s) {
     if (!args) return;
     run.sample_inputs = *args;
   }
-  Result<Module> done = passes::run_pipeline(model->module, *steps, run, diagnostics);
+  Result<Module> done = passes::run_pipeline(model->module, steps, run, diagnostics);
   s.fail(diagnostics, model->module.context().sources());
   if (!done) return;
   if (o.report) {
@@ -206,6 +209,7 @@ void add_opt(Command app, Session& session) {
       .shows_default();
   sub.option("--passes", &o->passes, "a pipeline: fold-constants,fuse{max-ops=8}").kind("PASSES");
   add_opt_level_option(sub, o->opt_level);
+  add_memory_limit_option(sub, o->memory_limit);
   sub.option("--print-after", &o->print_after, "a pass, all, or changed")
       .separated_by_commas()
       .one_at_a_time()

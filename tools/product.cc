@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 
+#include "aot/listing.h"
 #include "aot/python.h"
 #include "base/cat.h"
 #include "base/file.h"
@@ -159,6 +160,24 @@ std::vector<std::string> outputs_of(const CompileRequest& o, const Product& p) {
   if (o.emit == "graph") return files_of_graph(o.output);
   if (o.emit == "cpp" && !is_stream(o.output)) return {weights_beside_source(o, p.name), o.output};
   return {o.output};
+}
+
+void deliver_source(const aot::Sources& sources, const aot::EmitOptions& emit, const CompileRequest& o,
+                    Session& s) {
+  const std::string text = aot::listing(sources);
+  if (sources.weights_bytes == 0 && !o.weights_file) return deliver(text, o, s);
+  if (o.output.empty() || is_stream(o.output)) {
+    deliver(text, o, s);
+    return s.say(cat("relay: the weights are ", sources.weights.size(),
+                     " bytes and not printed; -o FILE.cc keeps them in a file beside the text\n"));
+  }
+  const std::string weights = weights_beside_source(o, emit.model_name);
+  const FileContents files[] = {{weights, sources.weights.pieces()}, {o.output, text}};
+  if (std::string wrong = write_files_atomically(files); !wrong.empty()) {
+    s.fail(kLimit, wrong);
+  } else {
+    s.say(cat("wrote ", o.output, " and ", weights, "\n"));
+  }
 }
 
 Result<std::vector<std::string>> write(const Product& product, const aot::Sources& sources,

@@ -1,6 +1,7 @@
 // What `relay compile` makes, and where it is written.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ struct CompileRequest {
   std::string output, emit = "so", licence, passes, package_name, package_version;
   int opt_level = 2, threads = 1;
   std::string denormals = "flush";
+  uint64_t memory_limit = 0;  // bytes; 0: none
   bool weights_file = false, time = false;
 };
 
@@ -54,6 +56,11 @@ void deliver(const std::string& text, const CompileRequest& o, Session& s);
 // What the weights of a source stand in that is one text, by itself and beside that text.
 std::string weights_source(const CompileRequest& o, const std::string& name);
 std::string weights_beside_source(const CompileRequest& o, const std::string& name);
+
+// The source as one text. Its weights stand in a file beside it, which is needed when the text is
+// compiled or, with --weights-file, when it runs.
+void deliver_source(const aot::Sources& sources, const aot::EmitOptions& emit, const CompileRequest& o,
+                    Session& s);
 
 // Writes the artifact around its library or program. The paths of its files, or what is
 // wrong is reported.

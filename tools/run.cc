@@ -13,6 +13,7 @@
 #include "interp/machine.h"
 #include "tools/artifact_model.h"
 #include "tools/limits.h"
+#include "tools/memory_limit.h"
 #include "tools/model.h"
 #include "tools/nonfinite.h"
 #include "tools/options/options.h"
@@ -31,6 +32,7 @@ struct Options {
   TargetOptions target;
   std::string outputs, to, dump, plot;
   int64_t print = 16;
+  uint64_t memory_limit = 0;  // bytes; 0: none
   bool nan_trap = false, profile = false;
   interp::Limits limits;
 };
@@ -135,13 +137,19 @@ driver::Outcome run_steps(const Options& o, driver::Model& model, const driver::
 driver::Outcome execute(const Options& o, driver::Model& model, const driver::Engine& engine,
                         const std::vector<Value>& args, std::shared_ptr<const driver::VtaProgram>& vta,
                         Session& s) {
-  const driver::Prepared p = engine.prepare(model.module, model.function,
-                                            {.opt_level = o.target.opt_level,
-                                             .threads = o.target.threads,
-                                             .target = target::target_of(o.target.target),
-                                             .denormals = denormals_of(o.target.denormals),
-                                             .limits = o.limits,
-                                             .trap_nan = o.nan_trap});
+  const driver::Options options = {.opt_level = o.target.opt_level,
+                                   .threads = o.target.threads,
+                                   .target = target::target_of(o.target.target),
+                                   .denormals = denormals_of(o.target.denormals),
+                                   .limits = o.limits,
+                                   .trap_nan = o.nan_trap};
+  const auto pipeline = [&] {
+    return limited(passes::default_pipeline(options.opt_level, options.target, options.denormals),
+                   o.memory_limit);
+  };
+  const driver::Prepared p = o.memory_limit == 0
+                                 ? engine.prepare(model.module, model.function, options)
+                                 : driver::prepare_graph(model.module, model.function, pipeline(), options);
   if (!p.run) {
     s.fail(p.refusal, model.module.context().sources(), kUnsupported);
     s.fail(kUnsupported, cat("engine `", engine.name, "` cannot run this program: ", p.skipped));
@@ -303,6 +311,7 @@ void add_run(Command app, Session& session) {
       "with --engine vta: print what each layer takes on the model of the machine, and what stays on the "
       "CPU");
   sub.option("--plot", &o->plot, "with --engine vta: an SVG with the roofline and a point for each layer");
+  add_memory_limit_option(sub, o->memory_limit);
   add_limit_options(sub, o->limits);
   sub.action([o, sub, &session] {
     if (driver::is_artifact(o->model.path)) {
@@ -312,6 +321,11 @@ void add_run(Command app, Session& session) {
     }
     if (std::string wrong = limits_without_effect(sub, o->target.engine); !wrong.empty()) {
       session.fail(kUsage, wrong);
+      return;
+    }
+    if (o->memory_limit != 0 && o->target.engine != "graph") {
+      session.fail(kUsage, cat("--memory-limit is of the engine graph, not of `", o->target.engine,
+                               "`; `relay compile --memory-limit` makes an artifact within it"));
       return;
     }
     if (o->nan_trap && !driver::find_engine(o->target.engine)->on_machine) {

@@ -163,6 +163,14 @@ TEST_F(Usage, AnUnknownPassIsNamedWithThoseThereAre) {
           {"no pass `nonsense`", "changed", "fold-constants"});
 }
 
+TEST_F(Usage, AMemoryLimitIsOfPlans) {
+  refused({"run", "m.relay", "--engine", "jit", "--memory-limit", "1MB"}, kUsage,
+          {"--memory-limit is of the engine graph"});
+  refused({"compile", "m.relay", "--memory-limit", "small"}, kUsage, {"--memory-limit"});
+  refused({"compile", "m.relay", "--emit", "graph", "-o", "g", "--memory-limit", "1MB"}, kUsage,
+          {"relay run --memory-limit"});
+}
+
 TEST_F(Usage, AnUnknownOperatorIsNamedWithWhatLooksLikeIt) {
   refused({"ops", "nn.conv"}, kUsage, {"no operator `nn.conv`", "nn.conv2d"});
   refused({"ops", "0"}, kUsage, {"no operator `0`", "`relay ops`"});

@@ -23,7 +23,7 @@ const std::vector<Known>& known_commands() {
       {"check", {"max-nesting", "max-bytes"}, {"input", "repeated"}},
       {"opt", {"passes", "target", "dump", "reproducer", "broken", "verify"}, {"input", "repeated"}},
       {"lower", {"O", "verify"}, {"input", "repeated"}},
-      {"plan", {"O", "verify", "function"}, {"input", "repeated"}},
+      {"plan", {"O", "verify", "function", "passes", "target"}, {"input", "repeated"}},
       {"functions", {"O", "verify", "function"}, {"input", "repeated"}},
       {"export", {"O", "verify"}, {"input", "repeated"}},
       {"cuda", {"O", "verify"}, {"input", "repeated"}},

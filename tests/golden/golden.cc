@@ -4,7 +4,7 @@
 // Commands (the RUN line), with what they are about in a section:
 //   input      parse [--max-nesting=N] [--max-bytes=N], check,
 //              opt --passes=.. [--target=T] [--dump=FOLDER] [--reproducer=FILE] [--broken=PASS],
-//              lower [-ON], plan [-ON], functions [-ON], export [-ON], cuda [-ON],
+//              lower [-ON], plan [-ON] [--passes=..] [--target=T], functions [-ON], export [-ON], cuda [-ON],
 //              and with a section `pattern` too: match, partition
 //   repeated   the same of an input in which <<N|text>> stands for N times the text
 //   pattern    pattern
@@ -198,7 +198,8 @@ Result<Module> optimised(const Command& c, const Module& m, Diagnostics& diagnos
     options.target = target::target_of("cuda");
     return passes::run_pipeline(m, passes::default_pipeline(level, options.target), options, diagnostics);
   }
-  if (c.name == "opt") return passes::run_pipeline(m, c.option("passes"), options, diagnostics);
+  if (c.name == "opt" || !c.option("passes").empty())
+    return passes::run_pipeline(m, c.option("passes"), options, diagnostics);
   const passes::Pipeline whole = passes::default_pipeline(level);
   return passes::run_pipeline(m, c.name == "export" ? passes::until(whole, passes::kLower) : whole, options,
                               diagnostics);
