@@ -14,9 +14,9 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
-#include "driver/checked.h"
 #include "ir/text/printer.h"
 #include "ir/traverse.h"
+#include "passes/expand_grad.h"
 #include "pattern/replacement.h"
 #include "pattern/rewrite.h"
 #include "pattern/text.h"
@@ -197,7 +197,7 @@ class Rewriting {
     const Module now = limited([&] { return pattern::rewrite(before, rules, {.once = once}); });
     if (now.same(before)) return program_;
     Diagnostics diagnostics;
-    Result<Module> typed = driver::checked(now, diagnostics);
+    Result<Module> typed = passes::checked(now, diagnostics);
     if (!typed) raise_diagnostics(diagnostics, program_.sources());
     check_types(before, *typed);
     warn(diagnostics, program_.sources());
