@@ -374,6 +374,8 @@ class Printer {
   static std::string copy(const std::string& value) { return cat("Value(", value, ")"); }
 
   std::string called(const Call& call, const std::vector<std::string>& operands) {
+    if (const auto it = p_.doubted.find(&call); it != p_.doubted.end())
+      compare_extents(text_, it->second, operands, extents_);
     if (const op::OpDef* def = op::callee(call)) {
       return print_view(text_, arenas_, calls_, extents_, *def, p_.views.at(&call), operands);
     }

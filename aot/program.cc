@@ -6,6 +6,7 @@
 
 #include "analysis/kernel_extents.h"
 #include "analysis/port_names.h"
+#include "analysis/typed_extents.h"
 #include "aot/limits.h"
 #include "aot/ports.h"
 #include "base/cat.h"
@@ -37,7 +38,7 @@ class Collector {
         continue;
       }
       const Expr e = v.order[v.next++];
-      expression(e, v.callees.contains(e));
+      expression(e, v.callees.contains(e), v.typed);
       if (const auto* global = e->as<Global>(); global && !kernel_of(e)) begin(global->name, visits);
     }
   }
@@ -47,13 +48,14 @@ class Collector {
     const Fn* fn;
     std::vector<Expr> order;
     std::set<Expr> callees;
+    analysis::TypedExtents typed;
     size_t next = 0;
   };
   void begin(Symbol name, std::vector<Visit>& visits) {
     const Fn* fn = p_.module.function(name.text());
     if (fn == nullptr || !seen_.insert(std::string(name.text())).second) return;
     p_.functions.push_back(name);
-    Visit v{fn, post_order(fn->body), {}};
+    Visit v{fn, post_order(fn->body), {}, {p_.module, *fn}};
     for (Expr e : v.order) {
       if (const auto* call = e->as<Call>()) v.callees.insert(call->callee);
     }
@@ -94,7 +96,7 @@ class Collector {
     }
   }
 
-  void expression(Expr e, bool is_callee) {
+  void expression(Expr e, bool is_callee, const analysis::TypedExtents& typed) {
     match(
         e, [&](const Constant& c) { constant(&c); },
         [&](const Global&) {
@@ -108,11 +110,26 @@ class Collector {
         },
         [&](const Call& call) {
           if (const op::OpDef* def = op::callee(call)) operator_call(call, *def);
-          if (const kernel::Kernel* k = kernel_of(call.callee);
-              k && !analysis::extents_fit(p_.module.context(), call, *k))
+          const kernel::Kernel* k = kernel_of(call.callee);
+          std::vector<DoubtedExtent> doubted = doubted_extents(call, typed);
+          if (k && (!doubted.empty() || !analysis::extents_fit(p_.module.context(), call, *k)))
             p_.compared.insert(k);
+          if (!doubted.empty() && (op::callee(call) || (k && !k->batched.empty())))
+            p_.doubted.emplace(e, std::move(doubted));
         },
         [](const OneOf<Var, CtorRef, Tuple, Proj, Fn, Let, If, Match, RefNew, RefRead, RefWrite> auto&) {});
+  }
+
+  static std::vector<DoubtedExtent> doubted_extents(const Call& call, const analysis::TypedExtents& typed) {
+    std::vector<DoubtedExtent> out;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      const auto* t = call.args[i]->type->as<TensorType>();
+      if (t == nullptr || !typed.doubted(call.args[i])) continue;
+      for (size_t axis = 0; axis < t->rank(); ++axis) {
+        if (!t->dims[axis].is_unknown()) out.push_back({i, axis, t->dims[axis]});
+      }
+    }
+    return out;
   }
 
   const kernel::Kernel* kernel_of(Expr callee) const {

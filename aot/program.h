@@ -35,6 +35,12 @@ struct View {
   std::vector<op::DimCheck> checks;
 };
 
+// An extent of an argument that may be another one than its type says (analysis/typed_extents.h).
+struct DoubtedExtent {
+  size_t arg, axis;
+  Dim dim;
+};
+
 struct Program {
   Module module;  // keeps what the others refer to
   // Inputs, outputs and constants; and the steps, unless there are functions. With functions,
@@ -48,6 +54,8 @@ struct Program {
   // Kernels whose arguments are not proved to have the extents that they ask for: these are
   // compared at each call.
   std::unordered_set<const kernel::Kernel*> compared = {};
+  // What calls compare where they stand: those of views, and of kernels whose calls are deferred.
+  std::unordered_map<Expr, std::vector<DoubtedExtent>> doubted = {};
   Interface interface = {};
   // Why there are functions and no plan, as a sentence; empty if there is a plan.
   std::string not_planned = {};

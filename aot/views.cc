@@ -7,6 +7,19 @@
 
 namespace relay::aot {
 
+void compare_extents(FunctionText& text, const std::vector<DoubtedExtent>& doubted,
+                     const std::vector<std::string>& operands, const Extents& extents) {
+  for (const DoubtedExtent& d : doubted) {
+    const auto is_known = [&](kernel::Expr v) { return extents.contains(v.get()); };
+    if (d.dim.is_symbolic() && !is_printable(d.dim.symbolic(), is_known)) continue;
+    text.line(cat("if (extent(", operands[d.arg], ", ", d.axis, ") != ", print_extent(d.dim, extents),
+                  ") return run.trap(",
+                  c_string(cat(kWrongShape, "dimension ", d.axis, " of a value is not ", show(d.dim),
+                               ", as its type says")),
+                  ");"));
+  }
+}
+
 std::string print_view(FunctionText& text, Arenas& arenas, const KernelCalls& calls, Extents& extents,
                        const op::OpDef& def, const View& view, const std::vector<std::string>& operands) {
   const std::string& x = operands[0];

@@ -29,6 +29,17 @@ std::vector<TensorKind> kinds_of(std::span<const Tensor> tensors) {
   return out;
 }
 
+// A program that gave a kernel of static shapes other tensors has made values of other extents than
+// their types say (analysis/typed_extents.h).
+void require_shapes(const kernel::Kernel& k, const std::vector<Shape>& taken,
+                    std::span<const Tensor> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].shape() == taken[i]) continue;
+    throw Trap(cat(kWrongShape, "input `", k.inputs[i]->name.text(), "` of kernel ", k.name.text(), " is ",
+                   show(inputs[i].shape()), ", and ", show(taken[i]), " was expected"));
+  }
+}
+
 // What a kernel of static shapes makes: results, then temporaries.
 std::vector<TensorKind> made_by(const kernel::Kernel& k) {
   std::vector<TensorKind> out;
@@ -120,7 +131,10 @@ Result<std::unique_ptr<CompiledOperators>> CompiledOperators::create(const Modul
       continue;
     }
     Known known{.index = kernels.size(), .is_static = kernel::shape_parameters(*k).empty()};
-    if (known.is_static) known.made = made_by(*k);
+    if (known.is_static) {
+      known.made = made_by(*k);
+      for (const kernel::Buffer* b : k->inputs) known.taken.push_back(kernel::shape_at(b->shape, {}));
+    }
     if (made->known_.emplace(k, std::move(known)).second) kernels.push_back(k);
   }
   if (std::string wrong = options.code_generator(kernels, options.compile, made->kernels_); !wrong.empty()) {
@@ -145,6 +159,7 @@ std::vector<Tensor> CompiledOperators::run(const kernel::Kernel& k, std::span<co
   const Known& known = known_.at(&k);
   const DenormalsScope scope(options_.denormals);
   if (!known.is_static) return kernels_.run(known.index, k, inputs, threads_.parallel());
+  require_shapes(k, known.taken, inputs);
   return call_static(kernels_, known.index, known.made, k.outputs.size(), inputs, threads_.parallel());
 }
 

@@ -86,6 +86,7 @@ class CompiledOperators {
     size_t index;  // into kernels_
     bool is_static = false;
     std::vector<std::pair<DType, Shape>> made = {};  // results, then temporaries
+    std::vector<Shape> taken = {};                   // of arguments
   };
   std::unordered_map<const kernel::Kernel*, Known> known_;
   std::unordered_map<const kernel::Kernel*, const RunElsewhere*> elsewhere_;  // into options_
