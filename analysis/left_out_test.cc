@@ -16,6 +16,10 @@ TEST(LeftOut, KnowsFunctionsThatAlwaysGiveAValue) {
     type Nat { Zero, Next(Nat) }
     def @ends_plain(%x: int32) { multiply(%x, %x) }
     def @ends_calls(%x: int32) { @ends_plain(@ends_plain(%x)) }
+    def @ends_fits(%x: Tensor[(n), float32], %y: Tensor[(3, n), float32]) { (%x, %y) }
+    def @ends_calls_fitting(%x: Tensor[(m), float32], %y: Tensor[(3, m), float32]) { @ends_fits(%x, %y) }
+    def @ends_names(%x: Tensor[(?), float32]) { @ends_takes_any(%x) }
+    def @ends_takes_any(%x: Tensor[(n), float32]) { %x }
     def @ends_reads(%c: ref(int32)) { ref_read(%c) }
     def @ends_on_parts(%t: Tree) -> int32 {
       match (%t) { Leaf => 0, Node(%l, %x, %r) => add(%x, add(@ends_on_parts(%l), @ends_on_parts(%r))) }
@@ -37,6 +41,13 @@ TEST(LeftOut, KnowsFunctionsThatAlwaysGiveAValue) {
     def @circle_b(%n: Nat) -> int32 { @circle_a(%n) }
     def @unknown(%f: fn(int32) -> int32) { %f(1) }
     def @partial(%n: Nat) { match? (%n) { Zero => 0 } }
+    def @asks_three(%x: Tensor[(?), float32]) { @ends_three(%x) }
+    def @ends_three(%x: Tensor[(3), float32]) { %x }
+    def @asks_same(%x: Tensor[(?), float32], %y: Tensor[(3, ?), float32]) { @ends_fits(%x, %y) }
+    def @matches_shape(%x: Tensor[(?), float32]) { match_shape %y: Tensor[(3), float32] = %x; %y }
+    def @recurs_unfitting(%n: Nat, %x: Tensor[(?), float32], %y: Tensor[(3), float32]) -> Tensor[(?), float32] {
+      match (%n) { Zero => %y, Next(%m) => @recurs_unfitting(%m, %x, %x) }
+    }
     def @compares(%x: Tensor[(n), float32], %y: Tensor[(m), float32]) { add(%x, %y) }
   )");
   LeftOut left_out(m);
