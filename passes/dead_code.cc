@@ -9,10 +9,11 @@
 // A let goes if nothing uses its variable, and nothing in its value can be noticed. A read of a
 // cell cannot. A call of a function of the module cannot if the function always gives a value
 // (analysis/left_out.h): it recurs on parts of its argument at most, as @length does. What may trap
-// stays, and so does what may run without an end, and a call of a function that is not known.
+// stays, as do calls that compare extents. So does what may run without an end, and a call of a
+// function that is not known.
 //
-// A write stays unless its cell is bound by a let, and all uses of the variable that are left are
-// writes to it. Of a write that goes, the value stays if it can be noticed. Earlier writes to a
+// A write stays unless its cell is bound by a let and is no shared expression, and all uses of the
+// variable that are left are writes to it. Of a write that goes, the value stays if it can be noticed. Earlier writes to a
 // cell that somebody reads stay.
 //
 // Before: nothing is asked for. After: @main reaches each function. Each let that is left is used
@@ -70,12 +71,13 @@ class Sweep {
     return any || (fn && noticed_.get(fn->body));
   }
 
-  // The variable of a cell that a let makes and this expression writes; null otherwise.
+  // The variable of a cell that a let makes and this expression writes; null otherwise, and if the
+  // cell is shared, as others may read it by another name.
   const Var* cell_written(Expr e) const {
     const auto* write = e->as<RefWrite>();
     const auto* x = write ? write->ref->as<Var>() : nullptr;
     const Let* let = x ? binding_.get(x) : nullptr;
-    return let && let->value->as<RefNew>() ? x : nullptr;
+    return let && let->value->as<RefNew>() && users_.get(let->value).size() == 1 ? x : nullptr;
   }
 
   void make_live(Expr e) {
