@@ -10,8 +10,7 @@ Option add_memory_limit_option(Command sub, uint64_t& limit) {
   return sub
       .option("--memory-limit", &limit,
               "the most memory that the workspace of the plan may take, as 300MB: values are computed "
-              "again in the place of being kept until it fits; the same kernels on the same values, so "
-              "the same bits")
+              "again in the place of being kept until it fits; all limits give the same bits")
       .check(size())
       .kind("BYTES");
 }
