@@ -56,7 +56,8 @@ std::optional<std::vector<ExtentPair>> extent_pairs(const Call& call, const List
     if (const auto* tuple = asked->as<TupleType>()) {
       const auto* fields = given->as<TupleType>();
       if (!fields || fields->fields.size() != tuple->fields.size()) return std::nullopt;
-      for (size_t i = tuple->fields.size(); i-- > 0;) pending.emplace_back(tuple->fields[i], fields->fields[i]);
+      for (size_t i = tuple->fields.size(); i-- > 0;)
+        pending.emplace_back(tuple->fields[i], fields->fields[i]);
     } else if (const auto* tensor = asked->as<TensorType>()) {
       const auto* from = given->as<TensorType>();
       if (!from || from->rank() != tensor->rank()) return std::nullopt;

@@ -16,13 +16,14 @@ class LeftOut {
   explicit LeftOut(const Module& m);
 
   // Can the form itself be noticed, its parts not counted? It may trap, write a cell, run without
-  // an end, call a function of which nothing is known, or compare extents of arguments with those of
-  // parameters. Of a call of a function expression the body is a part. Making a closure is not asked here.
+  // an end, call a function of which nothing is known, or compare extents of arguments with
+  // those of parameters. Of a call of a function expression the body is a part. Making a closure
+  // is not asked here.
   bool is_noticed(Expr e);
 
-  // Functions whose calls end with a value and write no cell, if the arguments fit. Functions that call themselves are
-  // among them if each such call has, as one argument, a part of what that parameter was: data are
-  // finite. Functions that call each other in a circle are not.
+  // Functions whose calls end with a value and write no cell, if the arguments fit. Functions that
+  // call themselves are among them if each such call has, as one argument, a part of what that
+  // parameter was: data are finite. Functions that call each other in a circle are not.
   const std::set<Symbol, Module::ByName>& total_functions() const { return total_; }
 
  private:

@@ -13,8 +13,8 @@
 // function that is not known.
 //
 // A write stays unless its cell is bound by a let and is no shared expression, and all uses of the
-// variable that are left are writes to it. Of a write that goes, the value stays if it can be noticed. Earlier writes to a
-// cell that somebody reads stay.
+// variable that are left are writes to it. Of a write that goes, the value stays if it can be
+// noticed. Earlier writes to a cell that somebody reads stay.
 //
 // Before: nothing is asked for. After: @main reaches each function. Each let that is left is used
 // or can be noticed, and so is each cell.
