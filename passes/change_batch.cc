@@ -10,8 +10,10 @@
 // in front that is the batch becomes the new one. Calls of functions are inlined first.
 //
 // The pass is refused, with the place, where an extent would be made of the batch and of others, as
-// where a reshape folds them: what is one example is not known there. It is also refused if the
-// program does not type check for the new batch, as where a constant is as long as the old one.
+// where a reshape folds them: what is one example is not known there. It is refused, too, where a
+// result had the old number in front and does not get the new one, as where the first example is
+// taken out, and if the program does not type check for the new batch, as where a constant is as
+// long as the old one.
 //
 // A batch that a shape variable stands for needs no pass: `--input-shapes` says what it is.
 //
@@ -22,6 +24,7 @@
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/cat.h"
@@ -68,6 +71,22 @@ class BatchChanger {
   }
 
   std::string name() const { return show(batch_); }
+
+  // Is there a result whose leading extent was the batch's, and is another one in the module that
+  // was type checked?
+  bool loses_batch(Type result, Type now) const {
+    std::vector<std::pair<Type, Type>> pending{{result, now}};
+    while (!pending.empty()) {
+      const auto [before, after] = pending.back();
+      pending.pop_back();
+      const auto *tuple = before->as<TupleType>(), *fields = after->as<TupleType>();
+      for (size_t i = 0; tuple && fields && i < tuple->fields.size(); ++i)
+        pending.emplace_back(tuple->fields[i], fields->fields[i]);
+      const auto* tensor = after->as<TensorType>();
+      if (leading(before) == from_ && tensor && tensor->dims[0] != batch_) return true;
+    }
+    return false;
+  }
 
   // What has an extent that is made of the batch and of others, in a module that was type checked.
   // Null if nothing has.
@@ -171,6 +190,8 @@ Module changed(const Module& m, const PassContext& pass, int64_t from, int64_t t
                    cat(def ? cat("`", def->name, "`") : "an expression",
                        " has an extent that is made of the batch and of others: ", show(e->type, 200)));
   }
+  if (changer.loses_batch(m.function("main")->body->type, open->function("main")->body->type))
+    return refused(m, pass, at, cat("a result has the extent ", from, " in front, whatever the batch is"));
   const Module out = bind_shape_variables(*open, "main", {{changer.name(), to}});
   if (typecheck::check(out, wrong)) return out;
   return refused(m, pass, at,
