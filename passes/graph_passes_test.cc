@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
 
+#include "analysis/module_size.h"
 #include "analysis/testing.h"
+#include "base/cat.h"
 #include "interp/machine.h"
 #include "op/testing.h"
 #include "passes/runner.h"
@@ -85,6 +88,19 @@ TEST(GraphPasses, APassSaysWhyItLeavesAProgram) {
     def @main() { @f(0) })");
   EXPECT_FALSE(after(works, "partial-evaluation", options).same(works));
   EXPECT_EQ(told.size(), 1u);
+}
+
+// Each function of the chain calls the next one twice: without a limit the first ones would be as
+// large as a function may become, each of them.
+TEST(GraphPasses, MarkedFunctionsDoNotGrowWithoutEnd) {
+  constexpr int kFunctions = 30;
+  std::string text = cat("def @f", kFunctions, "(%x: int32, Inline=1) { add(%x, 1) }\n");
+  for (int i = 0; i < kFunctions; ++i)
+    text +=
+        cat("def @f", i, "(%x: int32, Inline=1) { add(@f", i + 1, "(%x), @f", i + 1, "(negative(%x))) }\n");
+  const Module out = after(checked(text + "def @main(%x: int32) { @f0(%x) }"), "inline");
+  EXPECT_GT(analysis::size_of(out).expressions, 10'000u);  // small ones are copied
+  EXPECT_LT(analysis::size_of(out).expressions, 1'000'000u);
 }
 
 // Each example of the larger batch has the result that it had alone.

@@ -13,7 +13,8 @@
 //
 // Before: nothing is asked for. After: a function that is still called recurs, is large, not marked
 // and called in several places, or has parameters of other types than its arguments. With
-// `marked=1` it may also have no mark.
+// `marked=1` it may also have no mark. What would make the program more than 200000 nodes larger
+// stays, marked or not.
 #include "passes/inline.h"
 
 #include <algorithm>
@@ -89,8 +90,9 @@ class Inliner {
       size += inlined == 0 ? 1 : inlined;
       return inlined == 0;
     });
-    if (!marked && uses_[name] > 1 && size > static_cast<size_t>(options_.most_nodes)) return;
-    offered_[name] = {fn, size, variables};
+    const bool is_large = uses_[name] > 1 && size > static_cast<size_t>(options_.most_nodes);
+    if (is_large && !marked) return;
+    offered_[name] = {fn, size, is_large, variables};
   }
 
   void inline_into(Symbol name) {
@@ -103,10 +105,13 @@ class Inliner {
       if (!global) return e;
       const auto it = offered_.find(global->name);
       if (it == offered_.end() || grown > kMostGrowth) return e;
+      const size_t copied = it->second.is_large ? it->second.size : 0;
+      if (copied_ + copied > kMostGrowth) return e;
       const bool moves = moves_ && uses_[global->name] == 1 && global->name.text() != "main";
       const auto body = body_for(b, *call, it->second, moves);
       if (!body) return e;
       grown += it->second.size;
+      copied_ += copied;
       if (moves) out_.remove_function(global->name.text());
       return *body;
     });
@@ -116,6 +121,7 @@ class Inliner {
   struct Offer {
     const Fn* fn;
     size_t size;
+    bool is_large;  // and used in several places, so it is offered for its mark alone
     std::vector<kernel::Expr> shape_variables;
   };
 
@@ -155,7 +161,9 @@ class Inliner {
     return true;
   }
 
-  static constexpr size_t kMostGrowth = 200000;  // nodes that one function grows by
+  // Nodes that one function grows by, and those of all copies of large functions: marked ones that
+  // call each other twice would double at each step.
+  static constexpr size_t kMostGrowth = 200000;
 
   Module out_;
   const InlineOptions& options_;
@@ -163,6 +171,7 @@ class Inliner {
   bool moves_ = false;
   std::map<Symbol, size_t> uses_;
   std::map<Symbol, Offer> offered_;
+  size_t copied_ = 0;        // nodes of copies of large functions
   NodeMap<size_t> inlined_;  // bodies that stand in other functions now: how many nodes they have
 };
 
