@@ -126,16 +126,15 @@ Result<std::unique_ptr<CompiledOperators>> CompiledOperators::create(const Modul
   }
   for (const auto& [name, k] : prepared.kernels()) {
     if (!called.contains(name)) continue;
-    if (const auto it = made->options_.elsewhere.find(name); it != made->options_.elsewhere.end()) {
-      made->elsewhere_.emplace(k, &it->second);
-      continue;
-    }
     Known known{.index = kernels.size(), .is_static = kernel::shape_parameters(*k).empty()};
+    const auto elsewhere = made->options_.elsewhere.find(name);
+    if (elsewhere != made->options_.elsewhere.end()) known.elsewhere = &elsewhere->second;
     if (known.is_static) {
       known.made = made_by(*k);
       for (const kernel::Buffer* b : k->inputs) known.taken.push_back(kernel::shape_at(b->shape, {}));
     }
-    if (made->known_.emplace(k, std::move(known)).second) kernels.push_back(k);
+    const bool is_compiled = known.elsewhere == nullptr;
+    if (made->known_.emplace(k, std::move(known)).second && is_compiled) kernels.push_back(k);
   }
   if (std::string wrong = options.code_generator(kernels, options.compile, made->kernels_); !wrong.empty()) {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
@@ -155,11 +154,11 @@ void CompiledOperators::use_in(interp::Options& machine) {
 }
 
 std::vector<Tensor> CompiledOperators::run(const kernel::Kernel& k, std::span<const Tensor> inputs) {
-  if (const auto it = elsewhere_.find(&k); it != elsewhere_.end()) return (*it->second)(inputs);
   const Known& known = known_.at(&k);
+  if (known.is_static) require_shapes(k, known.taken, inputs);
+  if (known.elsewhere) return (*known.elsewhere)(inputs);
   const DenormalsScope scope(options_.denormals);
   if (!known.is_static) return kernels_.run(known.index, k, inputs, threads_.parallel());
-  require_shapes(k, known.taken, inputs);
   return call_static(kernels_, known.index, known.made, k.outputs.size(), inputs, threads_.parallel());
 }
 

@@ -83,14 +83,14 @@ class CompiledOperators {
   kernel::native::CompiledKernels kernels_;
   // A kernel of the module. One of static shapes is called without asking again what they are.
   struct Known {
-    size_t index;  // into kernels_
+    size_t index;  // into kernels_, if it is compiled
     bool is_static = false;
     std::vector<std::pair<DType, Shape>> made = {};  // results, then temporaries
     std::vector<Shape> taken = {};                   // of arguments
+    const RunElsewhere* elsewhere = nullptr;         // in options_; then it is not compiled
   };
   std::unordered_map<const kernel::Kernel*, Known> known_;
-  std::unordered_map<const kernel::Kernel*, const RunElsewhere*> elsewhere_;  // into options_
-  Operators operators_;                                                       // the last used first
+  Operators operators_;  // the last used first
   std::unordered_multimap<uint64_t, Operators::iterator> found_;
   size_t compiled_calls_ = 0, view_calls_ = 0, interpreted_calls_ = 0;
 };
