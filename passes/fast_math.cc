@@ -1,14 +1,15 @@
 // fast-math: functions become the approximations that the established system names.
 //
 //   exp(%x)               becomes   fast_exp(%x), and so do tanh, erf and nn.softmax
-//   sigmoid(%x)           becomes   1 / (1 + fast_exp(-%x)), but for float16
+//   sigmoid(%x)           becomes   1 / (1 + fast_exp(-%x)), but for float16 and 8 bits
 //   divide(%x, sqrt(%y))  becomes   %x * rsqrt(%y)
 //
 // A result is within 16 units in the last place, as far as it is a normal number; one of nn.softmax
 // is within the bound of that operator. The approximations of exp, tanh, erf and nn.softmax are
 // here as exact as the functions (op/math/fast.cc), so what gets faster is the division by a root.
-// In float16 an exponential is infinite where a sigmoid is not 0 yet. Calls on values of type
-// parameters stay, and so do divisions whose shapes are compared when the program runs.
+// In float16 an exponential is infinite where a sigmoid is not 0 yet, and float8_e4m3 has NaN for
+// infinite. Calls on values of type parameters stay, and so do divisions whose shapes are compared
+// when the program runs.
 //
 // Before: types are known. It is in no level: name it. After: there is no exp, tanh, erf and
 // nn.softmax but on values of type parameters.
@@ -43,6 +44,9 @@ bool is_all_ones(Expr e) {
   return constant != nullptr;
 }
 
+// Is an exponential finite wherever a sigmoid is a normal number?
+bool has_wide_exponents(DType d) { return rules::least_exponent(d) >= 126; }
+
 Expr sigmoid(relay::Builder& b, Expr x, DType dtype) {
   const Expr one = scalar(b, dtype, 1), power = op::call(b, op::kFastExp, {op::call(b, op::kNegative, {x})});
   return op::call(b, op::kDivide, {one, op::call(b, op::kAdd, {one, power})});
@@ -67,7 +71,7 @@ Module run(const Module& m, const PassContext&) {
     for (const Row& row : kRows) {
       if (row.exact == def) return op::call(b, *row.fast, {call.args[0]}, op::attr_args(call.attrs));
     }
-    if (def == &op::kSigmoid && type->dtype != kFloat16) return sigmoid(b, call.args[0], type->dtype);
+    if (def == &op::kSigmoid && has_wide_exponents(type->dtype)) return sigmoid(b, call.args[0], type->dtype);
     return def == &op::kDivide ? quotient(b, m.context(), call) : e;
   });
 }
