@@ -19,10 +19,18 @@ namespace {
 
 std::string class_name(py::handle value) { return py::str(py::type::handle_of(value).attr("__name__")); }
 
+// An extent of a type: the attributes of operators may be negative, these may not.
+Dim extent_of(const Module& module, py::handle extent, const std::string& what) {
+  const Dim out = dim_of(module, extent, what);
+  if (!out.is_const() || out.value() >= 0) return out;
+  throw py::value_error(cat(what, " has the extent ", out.value(),
+                            ", and none is negative: one that only a run tells is a relay.Dim, or \"?\""));
+}
+
 TypeHandle tensor_type(const py::sequence& shape, py::handle dtype) {
   const Module module;
   std::vector<Dim> dims;
-  for (const py::handle extent : shape) dims.push_back(dim_of(module, extent, "argument `shape`"));
+  for (const py::handle extent : shape) dims.push_back(extent_of(module, extent, "argument `shape`"));
   return {module.shared_context(), module.context().tensor_type(dims, dtype_of(dtype, "argument `dtype`"))};
 }
 
@@ -170,7 +178,7 @@ Type type_of_spec(const Module& module, py::handle spec, const std::string& what
   if (!py::hasattr(spec, "shape") || !py::hasattr(spec, "dtype")) refuse(spec, what);
   std::vector<Dim> dims;
   for (const py::handle d : py::reinterpret_borrow<py::sequence>(spec.attr("shape")))
-    dims.push_back(dim_of(module, d, cat("argument `", what, "`")));
+    dims.push_back(extent_of(module, d, cat("argument `", what, "`")));
   return module.context().tensor_type(dims, dtype_of(spec.attr("dtype"), cat("argument `", what, "`")));
 }
 

@@ -258,6 +258,13 @@ class MistakesTest(unittest.TestCase):
         with self.assertRaises(TypeError):
             relay.trace(lambda x: x, {"x": "int32", "y": "int32"})
 
+    def test_extents(self):
+        with self.assertRaisesRegex(ValueError, "argument `shape` has the extent -1, and none is negative"):
+            relay.Tensor((-1, 3))
+        with self.assertRaises(relay.DiagnosticError):
+            relay.Tensor(("-1",))
+        self.assertEqual(str(relay.Tensor(("?", 0))), "Tensor[(?, 0), float32]")
+
     def test_types_that_are_not_known_here(self):
         def function(x):
             return relay.const(1) + relay.let(lambda y: y + 1)(x)
