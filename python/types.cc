@@ -70,12 +70,30 @@ DimHandle calculated(const DimHandle& a, py::handle b, Dim (*operation)(Dim, Dim
   const Module module;
   Importer import(module.context());
   const Dim left = import.dim(a.dim), right = dim_of(module, b, "the operand");
-  return {module.shared_context(), swapped ? operation(right, left) : operation(left, right)};
+  const Dim out = swapped ? operation(right, left) : operation(left, right);
+  if (out.is_too_large()) throw py::value_error("the extent is beyond what 64 bits hold");
+  if (out.is_unknown() && !left.is_unknown() && !right.is_unknown()) {
+    PyErr_SetString(PyExc_ZeroDivisionError, "an extent is divided by zero");
+    throw py::error_already_set();
+  }
+  return {module.shared_context(), out};
 }
 
 Dim add(Dim a, Dim b) { return a + b; }
 Dim subtract(Dim a, Dim b) { return a - b; }
 Dim multiply(Dim a, Dim b) { return a * b; }
+
+// To another extent as a text, so that an unknown one is equal to another of these; or to an
+// integer. No text is parsed: `==` raises nothing.
+py::object is_equal(const DimHandle& a, py::handle b) {
+  if (py::isinstance<DimHandle>(b)) {
+    const Module module;
+    Importer import(module.context());
+    return py::bool_(import.dim(a.dim) == import.dim(py::cast<const DimHandle&>(b).dim));
+  }
+  if (!PyLong_Check(b.ptr())) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+  return py::bool_(a.dim.is_const() && py::int_(a.dim.value()).equal(b));
+}
 
 void bind_dim(py::module_& m) {
   py::class_<DimHandle> dim(m, "Dim",
@@ -96,14 +114,11 @@ void bind_dim(py::module_& m) {
     dim.def(o.name, [f = o.apply](const DimHandle& a, py::handle b) { return calculated(a, b, f, false); });
     dim.def(o.swapped, [f = o.apply](const DimHandle& a, py::handle b) { return calculated(a, b, f, true); });
   }
-  // As texts: an extent that is not known is equal to another of these.
-  dim.def("__eq__", [](const DimHandle& a, py::handle b) {
-    if (!is_extent(b)) return false;
-    const Module module;
-    Importer import(module.context());
-    return import.dim(a.dim) == dim_of(module, b, "the operand");
+  dim.def("__eq__", &is_equal);
+  // What is equal has one hash, so a constant has that of the integer.
+  dim.def("__hash__", [](const DimHandle& d) {
+    return d.dim.is_const() ? py::hash(py::int_(d.dim.value())) : py::hash(py::str(show(d.dim)));
   });
-  dim.def("__hash__", [](const DimHandle& d) { return std::hash<std::string>()(show(d.dim)); });
   dim.def("__str__", [](const DimHandle& d) { return show(d.dim); });
   dim.def("__repr__", [](const DimHandle& d) { return cat("<relay.Dim ", show(d.dim), ">"); });
 }

@@ -75,6 +75,13 @@ class TraceTest(unittest.TestCase):
         result = "(Tensor[(2, m), float32], (Tensor[(2, m), float32], Tensor[(4, m), float32]))"
         self.assertIn(result, model["main"].type)
 
+    def test_extents_are_values(self):
+        n, three = relay.Dim("n"), relay.Dim("3")
+        self.assertEqual([n + 1 == relay.Dim("n + 1"), n == relay.Dim("m"), n == 3], [True, False, False])
+        self.assertEqual([three == 3, three == 2**70, three == np.int64(3)], [True, False, True])
+        self.assertEqual([n == "n", n == "a b", n is None], [False, False, False])
+        self.assertEqual({three: 1, n: 2}, {3: 1, relay.Dim("n"): 2})
+
     def test_a_trap_points_at_the_line(self):
         model = relay.trace(lambda x, y: x // y, ["int32", "int32"])
         with self.assertRaises(relay.TrapError) as caught:
@@ -263,6 +270,12 @@ class MistakesTest(unittest.TestCase):
             relay.Tensor((-1, 3))
         with self.assertRaises(relay.DiagnosticError):
             relay.Tensor(("-1",))
+        n = relay.Dim("n")
+        with self.assertRaisesRegex(ValueError, "beyond what 64 bits hold"):
+            n * 2**62 * 4
+        for divide in (lambda: n // 0, lambda: 3 % (n - n)):
+            with self.assertRaises(ZeroDivisionError):
+                divide()
         self.assertEqual(str(relay.Tensor(("?", 0))), "Tensor[(?, 0), float32]")
 
     def test_types_that_are_not_known_here(self):
