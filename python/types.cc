@@ -164,9 +164,14 @@ DimHandle own_dim(Dim dim) {
   return {context, Importer(*context).dim(dim)};
 }
 
-bool is_extent(py::handle value) {
-  return py::isinstance<py::int_>(value) || py::isinstance<py::str>(value) ||
-         py::isinstance<DimHandle>(value) || PyIndex_Check(value.ptr());
+int64_t integer_of(py::handle value, const std::string& what) {
+  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  if (!number) throw py::error_already_set();
+  int beyond = 0;
+  const int64_t out = PyLong_AsLongLongAndOverflow(number.ptr(), &beyond);
+  if (beyond == 0) return out;
+  PyErr_SetString(PyExc_OverflowError, cat(what, " has a number that 64 bits do not hold").c_str());
+  throw py::error_already_set();
 }
 
 Dim dim_of(const Module& module, py::handle extent, const std::string& what) {
@@ -177,9 +182,7 @@ Dim dim_of(const Module& module, py::handle extent, const std::string& what) {
     throw py::type_error(cat(what, " has a ", class_name(extent),
                              " for an extent: give an integer, a relay.Dim, or a text, as \"2*n + 1\""));
   }
-  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(extent.ptr()));
-  const int64_t value = PyLong_AsLongLong(number.ptr());
-  if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
+  const int64_t value = integer_of(extent, what);
   if (value == INT64_MIN) throw py::value_error(cat(what, ": there is no extent ", value));
   return Dim(value);
 }
