@@ -193,7 +193,9 @@ Type type_of_spec(const Module& module, py::handle spec, const std::string& what
     return Importer(module.context()).type(py::cast<const TypeHandle&>(spec).type);
   if (py::isinstance<py::str>(spec))
     return parsed<Type>(py::str(spec), cat("<", what, ">"), module, &parse_type);
-  if (!py::hasattr(spec, "shape") || !py::hasattr(spec, "dtype")) refuse(spec, what);
+  // A class as np.float32 has both names, and neither a shape.
+  if (!py::hasattr(spec, "shape") || !py::hasattr(spec, "dtype") || PyType_Check(spec.ptr()))
+    refuse(spec, what);
   std::vector<Dim> dims;
   for (const py::handle d : py::reinterpret_borrow<py::sequence>(spec.attr("shape")))
     dims.push_back(extent_of(module, d, cat("argument `", what, "`")));

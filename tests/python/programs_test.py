@@ -260,6 +260,7 @@ class MistakesTest(unittest.TestCase):
         self.assertIn("has 2 parameters, and types for 1 are given", self.refused(lambda x, y: x))
         self.assertIn("there is no type `Tenso`", self.refused(lambda x: x, "Tenso", error=relay.DiagnosticError))
         self.assertIn("give a type as a text", self.refused(lambda x: x, 3))
+        self.assertIn("argument `x` is a type: give a type", self.refused(lambda x: x, np.float32))
         with self.assertRaises(TypeError):
             relay.trace(lambda x: x, {"y": "int32"})
         with self.assertRaises(TypeError):
