@@ -215,6 +215,13 @@ class BuilderTest(unittest.TestCase):
         with self.assertRaises(relay.TrapError):
             relay.interpret(model, [7, 8], (5, 3))
 
+    def test_constants_have_the_dtype_that_is_said(self):
+        for value, dtype, wanted in ((np.ones(2), "float16", "Tensor[(2), float16]"), (5, "int4", "int4")):
+            model = relay.trace(lambda x: relay.const(value, dtype), ["int32"])
+            self.assertIn(f"-> {wanted}", model["main"].type)
+        with self.assertRaisesRegex(TypeError, "argument `dtype`: NumPy has no arrays of int4"):
+            relay.trace(lambda x: relay.const(np.ones(2), "int4"), ["int32"])
+
     def test_let_computes_once_where_it_stands(self):
         model = relay.trace(lambda x: relay.let(x + 1, "y") * 2, ["float32"])
         self.assertIn("let %y = add(%x, 1f);", str(model))
