@@ -49,7 +49,14 @@ Expr in_scope(const HomeRef& home, Around around, const std::function<Expr()>& b
   struct Close {
     Recording& r;
     size_t depth;
-    ~Close() { r.scopes.resize(depth); }
+    ~Close() {
+      // After an exception, bodies that have not run may hold expressions of this program, which
+      // would keep both for ever.
+      for (size_t i = depth; i < r.scopes.size(); ++i) {
+        for (const Var* x : r.scopes[i].functions) r.local.erase(x);
+      }
+      r.scopes.resize(depth);
+    }
   } close{r, depth};
   Expr out = body();
   if (r.scopes.size() != depth + 1) throw py::type_error("two threads make the same program at once");

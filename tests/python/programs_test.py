@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """Programs from Python: relay.trace, relay.Builder, and what their functions are made of."""
 
+import gc
 import unittest
+import weakref
 
 import numpy as np
 
@@ -370,6 +372,25 @@ class MistakesTest(unittest.TestCase):
         self.refused(function, error=KeyError)
         with self.assertRaises(TypeError):  # nothing is left open
             relay.const(1)
+
+    def test_programs_that_failed_are_freed(self):
+        class Kept:
+            pass
+
+        def function(x):
+            kept = Kept()
+            gone.append(weakref.ref(kept))
+
+            @relay.function("int32", result="int32")
+            def loop(i):
+                return (kept, x + i)[1]
+
+            raise KeyError("before the body of `loop` has run")
+
+        gone = []
+        self.refused(function, error=KeyError)
+        gc.collect()
+        self.assertIsNone(gone[0]())
 
 
 if __name__ == "__main__":
