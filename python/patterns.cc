@@ -200,6 +200,7 @@ class Rewriting {
     Result<Module> typed = passes::checked(now, diagnostics);
     if (!typed) raise_diagnostics(diagnostics, program_.sources());
     check_types(before, *typed);
+    lock_.unlock();  // who is warned may look at the module
     warn(diagnostics, program_.sources());
     Program out = program_;
     out.model.module = std::move(*typed);

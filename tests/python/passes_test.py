@@ -4,6 +4,7 @@
 import threading
 import traceback
 import unittest
+import warnings
 
 import numpy as np
 
@@ -144,6 +145,17 @@ class PatternTest(unittest.TestCase):
             self.model, lambda m: relay.ops.tanh(m["x"]) * relay.const(np.float32(3)) - m["c"], once=True)
         x = np.array([0.5, 1], np.float32)
         np.testing.assert_allclose(relay.interpret(done, x), np.maximum(np.tanh(x) * 3 - 1, 0), rtol=1e-5)
+
+    def test_who_is_warned_may_look_at_the_module(self):
+        with warnings.catch_warnings(record=True):
+            model = relay.parse("""type Color { Red, Green }
+            def @main(%c: Color) -> int64 { match (%c) { Red => add(1i64, 2i64), _ => 2i64, Green => 3i64 } }""")
+        seen = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = lambda *args, **more: seen.append(str(model))
+            relay.pattern("add(%a, _)").rewrite(model, "%a")
+        self.assertEqual(seen, [str(model)])
 
     def test_rewrites_that_are_wrong(self):
         pattern = relay.pattern("nn.relu(%x)")
