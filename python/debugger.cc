@@ -3,11 +3,13 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -111,6 +113,20 @@ struct Frame {
 
 // --- values --------------------------------------------------------------------------------------
 
+// Has the constructors of a list, as `list_type` wants them: Nil, and Cons of an element and a rest.
+bool is_list(const Module& module, const Constructor& of) {
+  const DataTypeDef* def = module.data_type(of.data_type.text());
+  if (!def || def->ctors.size() != 2) return false;
+  const auto has = [&](std::string_view name, size_t fields) {
+    return std::any_of(def->ctors.begin(), def->ctors.end(), [&](const Constructor* c) {
+      if (c->name != name || c->fields.size() != fields) return false;
+      const auto* rest = fields == 2 ? c->fields[1]->as<DataType>() : nullptr;
+      return fields == 0 || (rest && rest->name == def->name);
+    });
+  };
+  return has("Nil", 0) && has("Cons", 2);
+}
+
 // A value as Python's. No types are known here, so any data type but a list is relay.Data, an
 // Option, too. A function or a reference is the text that `relay debug` shows.
 py::object python_value(const Session& session, const Value& value) {
@@ -120,10 +136,7 @@ py::object python_value(const Session& session, const Value& value) {
     bool joins = false, is_list = false;
   };
   const auto constructor = [](const Value& v) { return static_cast<const Constructor*>(v.code()); };
-  const auto is_cons = [&](const Value& v) {
-    return v.kind() == ValueKind::kData && constructor(v)->data_type.text() == "List" &&
-           v.fields().size() == 2;
-  };
+  const Module& module = session.program().module();
   const py::object data = py::module_::import("relay.data").attr("Data");
   std::vector<py::object> made;
   std::vector<Step> pending{{&value}};
@@ -150,10 +163,10 @@ py::object python_value(const Session& session, const Value& value) {
       made.push_back(array_of(v.tensor()));
     } else if (v.kind() != ValueKind::kTuple && v.kind() != ValueKind::kData) {
       made.push_back(py::str(session.program().short_value(v)));
-    } else if (v.kind() == ValueKind::kData && constructor(v)->data_type.text() == "List") {
+    } else if (v.kind() == ValueKind::kData && is_list(module, *constructor(v))) {
       std::vector<const Value*> elements;
-      const Value* rest = &v;
-      for (; is_cons(*rest); rest = &rest->fields()[1]) elements.push_back(&rest->fields()[0]);
+      for (const Value* rest = &v; rest->fields().size() == 2; rest = &rest->fields()[1])
+        elements.push_back(&rest->fields()[0]);
       pending.push_back({&v, elements.size(), true, true});
       for (size_t i = elements.size(); i-- > 0;) pending.push_back({elements[i]});
     } else {
