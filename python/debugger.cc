@@ -218,9 +218,18 @@ std::string function_of(const Frame& frame) {
 
 // --- the session ---------------------------------------------------------------------------------
 
+std::vector<std::string> places_of(const py::object& breakpoints) {
+  if (breakpoints.is_none()) return {};
+  try {
+    return py::cast<std::vector<std::string>>(breakpoints);
+  } catch (const py::cast_error&) {
+    throw py::type_error("argument `breakpoints` is no list of texts, as [\"nn.relu\", \"12\"]");
+  }
+}
+
 std::shared_ptr<Debugger> debug(const Program& given, const py::args& args, const py::kwargs& named) {
   interp::Limits limits = take_limits(named);
-  const py::object breakpoints = take(named, "breakpoints");
+  const std::vector<std::string> places = places_of(take(named, "breakpoints"));
   Program program = copy_to_run(given);
   const Signature signature = signature_of(program.model);
   const std::vector<py::object> arguments = ordered(signature, args, named);
@@ -228,9 +237,7 @@ std::shared_ptr<Debugger> debug(const Program& given, const py::args& args, cons
   for (size_t i = 0; i < arguments.size(); ++i)
     values.push_back(value_of(signature, signature.parameters[i], arguments[i], signature.inputs[i]));
   auto out = std::make_shared<Debugger>(std::move(program), std::move(values), std::move(limits));
-  if (breakpoints.is_none()) return out;
-  for (const auto& where : py::cast<std::vector<std::string>>(breakpoints))
-    out->execute(cat("break ", where), PyExc_ValueError);
+  for (const std::string& where : places) out->execute(cat("break ", where), PyExc_ValueError);
   return out;
 }
 

@@ -83,6 +83,9 @@ class DebuggerTest(unittest.TestCase):
             s.execute("nonsense")
         with self.assertRaises(ValueError):
             relay.debug(relay.parse(TEXT), X, breakpoints=["nowhere"])
+        for places in ("log", 3, [7]):
+            with self.assertRaisesRegex(TypeError, "argument `breakpoints` is no list of texts"):
+                relay.debug(relay.parse(TEXT), X, breakpoints=places)
         s.go()
         with self.assertRaisesRegex(RuntimeError, "has ended; `restart`"):
             s.step()
