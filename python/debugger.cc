@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -87,9 +88,14 @@ class Debugger {
   }
 
   // Does what the line says, and returns what there is to say about it. Raises the class of
-  // exception if it could not be done.
-  std::string execute(const std::string& line, PyObject* otherwise) {
-    const auto [said, refusal] = with([&](Session& s) { return std::pair(s.execute(line), s.refusal()); });
+  // exception if it could not be done. `look` sees the session before another thread has it.
+  std::string execute(const std::string& line, PyObject* otherwise,
+                      const std::function<void(const Session&)>& look = nullptr) {
+    const auto [said, refusal] = with([&](Session& s) {
+      const std::string out = s.execute(line);
+      if (look) look(s);
+      return std::pair(out, s.refusal());
+    });
     if (refusal.empty()) return said;
     PyErr_SetString(otherwise, refusal.c_str());
     throw py::error_already_set();
@@ -260,8 +266,12 @@ std::vector<Stop> breakpoints_of(Debugger& debugger) {
 }
 
 Stop break_at(Debugger& debugger, const std::string& where) {
-  debugger.execute(cat("break ", where), PyExc_ValueError);
-  return breakpoints_of(debugger).back();
+  // At once: another thread may take breakpoints away.
+  std::optional<Stop> made;
+  debugger.execute(cat("break ", where), PyExc_ValueError, [&](const Session& s) {
+    if (!s.refused()) made = stop_of(s.breakpoints().all().back());
+  });
+  return *made;
 }
 
 void bind_parts(py::module_& m) {
