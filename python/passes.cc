@@ -136,7 +136,7 @@ Program run(const Program& given, const py::object& passes, int level, const std
   size_t total = 0;
   for (const Part& part : parts) total += part.function ? 1 : part.steps.size();
   const Progress told(progress);
-  const auto report = std::make_shared<PassReport>(total, told.say());
+  const auto report = std::make_shared<PassReport>(given.model.module, total, told.say());
   Program now = given;
   for (const Part& part : parts) {
     now =

@@ -90,6 +90,8 @@ class PassesTest(unittest.TestCase):
         self.assertEqual(report.to_dict()["rows"][0]["pass"], "inline")
         self.assertGreater(report.rows[0].expressions, 3)
         self.assertEqual((report.rows[0].functions, report.rows[0].kernels), (1, 0))
+        before = [line for line in str(report).splitlines() if line.startswith("(before)")]
+        self.assertEqual(str(self.model.run([]).report).splitlines()[1:], before)  # of no passes, too
 
 
 def iter_of(name):
