@@ -119,7 +119,7 @@ struct Frame {
 
 // --- values --------------------------------------------------------------------------------------
 
-// Has the constructors of a list, as `list_type` wants them: Nil, and Cons of an element and a rest.
+// Has the data type the constructors of a list? As `list_type` wants them: Nil, and Cons of two.
 bool is_list(const Module& module, const Constructor& of) {
   const DataTypeDef* def = module.data_type(of.data_type.text());
   if (!def || def->ctors.size() != 2) return false;
