@@ -12,12 +12,11 @@
 #include "ir/text/printer.h"
 #include "python/bindings.h"
 #include "python/errors.h"
+#include "python/make.h"
 #include "python/tensors.h"
 
 namespace relay::python {
 namespace {
-
-std::string class_name(py::handle value) { return py::str(py::type::handle_of(value).attr("__name__")); }
 
 // An extent of a type: the attributes of operators may be negative, these may not.
 Dim extent_of(const Module& module, py::handle extent, const std::string& what) {
@@ -34,7 +33,6 @@ TypeHandle tensor_type(const py::sequence& shape, py::handle dtype) {
   return {module.shared_context(), module.context().tensor_type(dims, dtype_of(dtype, "argument `dtype`"))};
 }
 
-// The name of a dtype as a type, for messages; other values by their class.
 [[noreturn]] void refuse(py::handle spec, const std::string& what) {
   throw py::type_error(
       cat("argument `", what, "` is a ", class_name(spec),
