@@ -178,6 +178,11 @@ class PatternTest(unittest.TestCase):
         other = next(iter(relay.parse(TWICE).expressions()))
         with self.assertRaisesRegex(ValueError, "another module"):
             pattern.rewrite(self.model, lambda m: other)
+        elsewhere = relay.parse("""def @f(%y: Tensor[(2), float32]) { let %z = tanh(%y); add(%z, %z) }
+        def @main(%x: Tensor[(2), float32]) { nn.relu(%x) }""")
+        (z,) = [e for e in elsewhere.expressions("f") if (e.kind, e.name) == ("var", "z")]
+        with self.assertRaisesRegex(ValueError, "does not fit where it stands: .*%z"):
+            pattern.rewrite(elsewhere, lambda m: z, once=True)
         with self.assertRaisesRegex(ValueError, "only be replaced by a function"):
             relay.pattern("fn (...) { _ }").rewrite(self.model, "1f")
         with self.assertRaises(relay.LimitError):  # it never ends
