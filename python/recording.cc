@@ -68,8 +68,9 @@ Expr in_scope(const HomeRef& home, Around around, const std::function<Expr()>& b
   std::vector<Binding>& bindings = r.scopes[depth].bindings;
   if (has_effects) *has_effects = !bindings.empty();
   if (bindings.empty()) return out;
-  // What is bound last is given as it is: a call in the last place is a tail call.
-  if (bindings.back().x == out) {
+  // What is bound last is given as it is: a call in the last place is a tail call. A function
+  // keeps its name, by which it may call itself.
+  if (bindings.back().x == out && !bindings.back().value->as<Fn>()) {
     out = bindings.back().value;
     bindings.pop_back();
   }

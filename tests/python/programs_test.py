@@ -202,6 +202,20 @@ class BuilderTest(unittest.TestCase):
 
         self.assertEqual(int(relay.interpret(b.module(), [1, 2, 3], 10)), 36)
 
+    def test_a_function_that_calls_itself_may_be_a_result(self):
+        b = relay.Builder()
+
+        @b.function("int64", result="fn(int64) -> int64")
+        def times(n):
+            @relay.function("int64", result="int64")
+            def loop(k):
+                return relay.if_(k <= 0, 0, lambda: n + loop(k - 1))
+
+            return loop
+
+        b.function("int64", "int64", name="main")(lambda n, k: times(n)(k))
+        self.assertEqual(int(relay.interpret(b.module(), 3, 4)), 12)
+
     def test_patterns(self):
         b = relay.Builder('import "prelude"\ndef @first(%xs: List[int64]) -> int64 { @hd(%xs) }')
         List = b.data_type("List")
