@@ -1,5 +1,6 @@
 #include "pattern/replacement.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -31,9 +32,9 @@ std::vector<std::string> names_of(const Pattern& p, bool with_paths) {
 
 Result<Replacement> Replacement::parse(std::string name, const std::string& source, const Pattern& pattern,
                                        const Module& into, Diagnostics& diagnostics) {
+  const std::vector<std::string> names = names_of(pattern, /*with_paths=*/false);
   std::string declared;
-  for (const std::string& part : names_of(pattern, /*with_paths=*/false))
-    declared += cat("free_var %", text::quoted_name(part), "; ");
+  for (const std::string& part : names) declared += cat("free_var %", text::quoted_name(part), "; ");
   ParseOptions options;
   options.into = into;
   const Result<Expr> e =
@@ -46,7 +47,13 @@ Result<Replacement> Replacement::parse(std::string name, const std::string& sour
   for (Expr node : all) for_each_binder(node, [&](const Var* v) { bound.insert(v); });
   for (Expr node : all) {
     const Var* v = node->as<Var>();
-    if (v && !bound.contains(v)) parts.push_back(v);
+    if (!v || bound.contains(v)) continue;
+    parts.push_back(v);
+    if (std::binary_search(names.begin(), names.end(), v->name.text())) continue;
+    // The text declares it itself: no match would ever have it.
+    diagnostics.error(v->span, "unknown-variable",
+                      cat("the pattern has no part `%", v->name.text(), "` outside its paths"));
+    return kReported;
   }
   return Replacement(into, *e, std::move(parts));
 }

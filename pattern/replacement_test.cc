@@ -62,6 +62,7 @@ TEST_F(ReplacementTest, APartOfAnAlternativeThatWasNotTakenDeclines) {
 
 TEST_F(ReplacementTest, TextsThatAreWrong) {
   EXPECT_NE(error("tanh(%a)", "nn.relu(%b)").find("unknown-variable"), std::string::npos);
+  EXPECT_NE(error("tanh(%a)", "free_var %q; add(%a, %q)").find("no part `%q`"), std::string::npos);
   EXPECT_NE(error("tanh(%a)", "nn.relu(%a").find("error"), std::string::npos);
   EXPECT_NE(error("tanh(%a)", "no.such(%a)").find("error"), std::string::npos);
 }

@@ -78,6 +78,8 @@ HomeRef new_builder(const std::optional<std::string>& text) {
 // A text keeps of a library what it mentions, so this one mentions the functions.
 void add_library(const HomeRef& home, const std::string& name, const py::args& functions) {
   constexpr const char* kUser = "uses_of_a_library";
+  if (functions.empty())
+    throw py::type_error(cat("no function of the library \"", name, "\" is named: say which to add"));
   const std::string mentioned =
       join(functions, ", ", [](py::handle f) { return cat("@", std::string(py::str(f))); });
   read_text(home, cat("import \"", name, "\"\ndef @", kUser, "() { (", mentioned, ",) }"),
@@ -100,6 +102,9 @@ Constructors define_data(const HomeRef& home, const std::string& name, const py:
                            : py::tuple(py::reinterpret_borrow<py::object>(specs));
     std::vector<std::string> fields;
     for (const py::handle spec : given) {
+      if (spec.is_none())
+        throw py::type_error(cat("a field of the constructor ", std::string(py::str(ctor)),
+                                 " is None: give its type, or () for a constructor without fields"));
       const bool is_text = py::isinstance<py::str>(spec);
       fields.push_back(is_text ? std::string(py::str(spec))
                                : print(type_of_spec(home->module, spec, "field")));

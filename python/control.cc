@@ -1,5 +1,6 @@
 // What functions of programs are made of: relay.const, let, ref, if_, match and
 // function. ir/builder.h.
+#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -23,13 +24,23 @@ const HomeRef& here(const char* what) {
 
 // --- functions that are made of values -----------------------------------------------------------
 
+// NumPy knows some dtypes by a package only, and those of 4 bits not at all.
+py::object array_as(const py::object& value, DType dtype) {
+  const py::dtype of_numpy = numpy_dtype(dtype);
+  if (dtype_of(of_numpy, "argument `dtype`") != dtype)
+    throw py::type_error(cat("argument `dtype`: NumPy has no arrays of ", dtype.name(),
+                             ": relay.ops.cast gives a tensor another dtype"));
+  return py::module_::import("numpy").attr("asarray")(value, of_numpy);
+}
+
 ExprHandle constant(const py::object& value, const py::object& dtype) {
   const HomeRef& home = here("const");
   Type wanted = nullptr;
   py::object given = value;
   if (!dtype.is_none()) {
-    wanted = home->context().scalar_type(dtype_of(dtype, "argument `dtype`"));
-    if (!is_number(value)) given = py::module_::import("numpy").attr("asarray")(value, dtype);
+    const DType named = dtype_of(dtype, "argument `dtype`");
+    wanted = home->context().scalar_type(named);
+    if (!is_number(value)) given = array_as(value, named);
   }
   return {home, expr_of(home, given, wanted, "argument `value`")};
 }

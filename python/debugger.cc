@@ -3,11 +3,14 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -85,9 +88,14 @@ class Debugger {
   }
 
   // Does what the line says, and returns what there is to say about it. Raises the class of
-  // exception if it could not be done.
-  std::string execute(const std::string& line, PyObject* otherwise) {
-    const auto [said, refusal] = with([&](Session& s) { return std::pair(s.execute(line), s.refusal()); });
+  // exception if it could not be done. `look` sees the session before another thread has it.
+  std::string execute(const std::string& line, PyObject* otherwise,
+                      const std::function<void(const Session&)>& look = nullptr) {
+    const auto [said, refusal] = with([&](Session& s) {
+      const std::string out = s.execute(line);
+      if (look) look(s);
+      return std::pair(out, s.refusal());
+    });
     if (refusal.empty()) return said;
     PyErr_SetString(otherwise, refusal.c_str());
     throw py::error_already_set();
@@ -111,6 +119,20 @@ struct Frame {
 
 // --- values --------------------------------------------------------------------------------------
 
+// Has the data type the constructors of a list? As `list_type` wants them: Nil, and Cons of two.
+bool is_list(const Module& module, const Constructor& of) {
+  const DataTypeDef* def = module.data_type(of.data_type.text());
+  if (!def || def->ctors.size() != 2) return false;
+  const auto has = [&](std::string_view name, size_t fields) {
+    return std::any_of(def->ctors.begin(), def->ctors.end(), [&](const Constructor* c) {
+      if (c->name != name || c->fields.size() != fields) return false;
+      const auto* rest = fields == 2 ? c->fields[1]->as<DataType>() : nullptr;
+      return fields == 0 || (rest && rest->name == def->name);
+    });
+  };
+  return has("Nil", 0) && has("Cons", 2);
+}
+
 // A value as Python's. No types are known here, so any data type but a list is relay.Data, an
 // Option, too. A function or a reference is the text that `relay debug` shows.
 py::object python_value(const Session& session, const Value& value) {
@@ -120,10 +142,7 @@ py::object python_value(const Session& session, const Value& value) {
     bool joins = false, is_list = false;
   };
   const auto constructor = [](const Value& v) { return static_cast<const Constructor*>(v.code()); };
-  const auto is_cons = [&](const Value& v) {
-    return v.kind() == ValueKind::kData && constructor(v)->data_type.text() == "List" &&
-           v.fields().size() == 2;
-  };
+  const Module& module = session.program().module();
   const py::object data = py::module_::import("relay.data").attr("Data");
   std::vector<py::object> made;
   std::vector<Step> pending{{&value}};
@@ -150,10 +169,10 @@ py::object python_value(const Session& session, const Value& value) {
       made.push_back(array_of(v.tensor()));
     } else if (v.kind() != ValueKind::kTuple && v.kind() != ValueKind::kData) {
       made.push_back(py::str(session.program().short_value(v)));
-    } else if (v.kind() == ValueKind::kData && constructor(v)->data_type.text() == "List") {
+    } else if (v.kind() == ValueKind::kData && is_list(module, *constructor(v))) {
       std::vector<const Value*> elements;
-      const Value* rest = &v;
-      for (; is_cons(*rest); rest = &rest->fields()[1]) elements.push_back(&rest->fields()[0]);
+      for (const Value* rest = &v; rest->fields().size() == 2; rest = &rest->fields()[1])
+        elements.push_back(&rest->fields()[0]);
       pending.push_back({&v, elements.size(), true, true});
       for (size_t i = elements.size(); i-- > 0;) pending.push_back({elements[i]});
     } else {
@@ -205,9 +224,18 @@ std::string function_of(const Frame& frame) {
 
 // --- the session ---------------------------------------------------------------------------------
 
+std::vector<std::string> places_of(const py::object& breakpoints) {
+  if (breakpoints.is_none()) return {};
+  try {
+    return py::cast<std::vector<std::string>>(breakpoints);
+  } catch (const py::cast_error&) {
+    throw py::type_error("argument `breakpoints` is no list of texts, as [\"nn.relu\", \"12\"]");
+  }
+}
+
 std::shared_ptr<Debugger> debug(const Program& given, const py::args& args, const py::kwargs& named) {
   interp::Limits limits = take_limits(named);
-  const py::object breakpoints = take(named, "breakpoints");
+  const std::vector<std::string> places = places_of(take(named, "breakpoints"));
   Program program = copy_to_run(given);
   const Signature signature = signature_of(program.model);
   const std::vector<py::object> arguments = ordered(signature, args, named);
@@ -215,9 +243,7 @@ std::shared_ptr<Debugger> debug(const Program& given, const py::args& args, cons
   for (size_t i = 0; i < arguments.size(); ++i)
     values.push_back(value_of(signature, signature.parameters[i], arguments[i], signature.inputs[i]));
   auto out = std::make_shared<Debugger>(std::move(program), std::move(values), std::move(limits));
-  if (breakpoints.is_none()) return out;
-  for (const auto& where : py::cast<std::vector<std::string>>(breakpoints))
-    out->execute(cat("break ", where), PyExc_ValueError);
+  for (const std::string& where : places) out->execute(cat("break ", where), PyExc_ValueError);
   return out;
 }
 
@@ -240,8 +266,12 @@ std::vector<Stop> breakpoints_of(Debugger& debugger) {
 }
 
 Stop break_at(Debugger& debugger, const std::string& where) {
-  debugger.execute(cat("break ", where), PyExc_ValueError);
-  return breakpoints_of(debugger).back();
+  // At once: another thread may take breakpoints away.
+  std::optional<Stop> made;
+  debugger.execute(cat("break ", where), PyExc_ValueError, [&](const Session& s) {
+    if (!s.refused()) made = stop_of(s.breakpoints().all().back());
+  });
+  return *made;
 }
 
 void bind_parts(py::module_& m) {

@@ -48,12 +48,7 @@ AttrValue attr_value(const Home& home, const op::AttrField& field, py::handle va
   if (PyType_Check(value.ptr()) || py::isinstance<py::dtype>(value))
     return context.attr_value(dtype_of(value, what));
   if (py::isinstance<py::array>(value)) return attr_value(home, field, value.attr("tolist")(), what);
-  if (PyIndex_Check(value.ptr())) {
-    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-    const int64_t integer = PyLong_AsLongLong(number.ptr());
-    if (integer == -1 && PyErr_Occurred()) throw py::error_already_set();
-    return context.attr_value(integer);
-  }
+  if (PyIndex_Check(value.ptr())) return context.attr_value(integer_of(value, what));
   if (py::hasattr(value, "__float__"))
     return context.attr_value(py::cast<double>(py::float_(py::reinterpret_borrow<py::object>(value))));
   throw py::type_error(

@@ -47,18 +47,11 @@ py::dict dict_of(const PassReport::Row& row) {
 
 }  // namespace
 
-void PassReport::begins(const passes::Pipeline&, const Module& m, Diagnostics&) {
-  if (!has_begun_) before_ = analysis::size_of(m);
-  has_begun_ = true;
-}
-
 void PassReport::ran(const passes::StepReport& r, Diagnostics&) {
   add({passes::show(r.step()), (r.pass_ms + r.check_ms) / 1e3, r.changed(), {}, r.rules}, r.after);
 }
 
 void PassReport::add(const std::string& function, double seconds, const Module& before, const Module& after) {
-  if (!has_begun_) before_ = analysis::size_of(before);
-  has_begun_ = true;
   add({function, seconds, !after.same(before), {}, {}}, after);
 }
 

@@ -23,9 +23,9 @@ class PassReport : public passes::Observer {
   };
 
   // `total`: how many passes there are, of all pipelines that it observes. `say` may be null.
-  PassReport(size_t total, Progress::Say say) : total_(total), say_(std::move(say)) {}
+  PassReport(const Module& before, size_t total, Progress::Say say)
+      : total_(total), say_(std::move(say)), before_(analysis::size_of(before)) {}
 
-  void begins(const passes::Pipeline& steps, const Module& m, Diagnostics& d) override;
   void ran(const passes::StepReport& report, Diagnostics& d) override;
   // A function of Python's has run, from which `after` is.
   void add(const std::string& function, double seconds, const Module& before, const Module& after);
@@ -38,7 +38,6 @@ class PassReport : public passes::Observer {
 
   size_t total_;
   Progress::Say say_;
-  bool has_begun_ = false;
   analysis::ModuleSize before_;
   std::vector<Row> rows_;
 };

@@ -15,6 +15,7 @@
 #include "passes/runner.h"
 #include "python/bindings.h"
 #include "python/errors.h"
+#include "python/make.h"
 #include "python/model.h"
 #include "python/pass_report.h"
 #include "python/work.h"
@@ -62,8 +63,6 @@ void add_steps(const std::string& text, std::vector<Part>& out) {
   out.back().steps.insert(out.back().steps.end(), steps->begin(), steps->end());
 }
 
-std::string type_name(py::handle value) { return py::str(py::type::handle_of(value).attr("__name__")); }
-
 void add_pass(py::handle pass, std::vector<Part>& out) {
   if (py::isinstance<py::str>(pass)) {
     add_steps(py::cast<std::string>(pass), out);
@@ -72,7 +71,7 @@ void add_pass(py::handle pass, std::vector<Part>& out) {
   } else if (PyCallable_Check(pass.ptr())) {
     out.push_back({py::reinterpret_borrow<py::object>(pass)});
   } else {
-    throw py::type_error(cat("argument `passes` has a ", type_name(pass),
+    throw py::type_error(cat("argument `passes` has a ", class_name(pass),
                              ": a pass is a name, a relay.Pass, or a function from module to module"));
   }
 }
@@ -91,7 +90,7 @@ std::vector<Part> parts_of(py::handle passes, const driver::Options& options) {
 
 std::string name_of(const py::object& function) {
   return py::hasattr(function, "__name__") ? std::string(py::str(function.attr("__name__")))
-                                           : type_name(function);
+                                           : class_name(function);
 }
 
 // The module that a user's function makes of this one. What it raises goes through.
@@ -99,7 +98,7 @@ Program call(const py::object& function, const Program& p, PassReport& report) {
   const Stopwatch watch;
   const py::object given = function(py::cast(p));
   if (!py::isinstance<Program>(given))
-    throw py::type_error(cat("the pass `", name_of(function), "` gave a ", type_name(given),
+    throw py::type_error(cat("the pass `", name_of(function), "` gave a ", class_name(given),
                              ": a pass takes a relay.Module and returns one"));
   auto out = py::cast<Program>(given);
   report.add(name_of(function), watch.seconds(), p.model.module, out.model.module);
@@ -136,7 +135,7 @@ Program run(const Program& given, const py::object& passes, int level, const std
   size_t total = 0;
   for (const Part& part : parts) total += part.function ? 1 : part.steps.size();
   const Progress told(progress);
-  const auto report = std::make_shared<PassReport>(total, told.say());
+  const auto report = std::make_shared<PassReport>(given.model.module, total, told.say());
   Program now = given;
   for (const Part& part : parts) {
     now =

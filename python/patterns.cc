@@ -14,6 +14,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "ir/analysis.h"
 #include "ir/text/printer.h"
 #include "ir/traverse.h"
 #include "passes/expand_grad.h"
@@ -196,10 +197,15 @@ class Rewriting {
     const Module& before = program_.model.module;
     const Module now = limited([&] { return pattern::rewrite(before, rules, {.once = once}); });
     if (now.same(before)) return program_;
+    // An expression of another place in the module may mention what is bound there.
+    if (const std::vector<std::string> wrong = well_formed(now); !wrong.empty())
+      throw py::value_error(
+          cat("the replacement of `", pattern_.text, "` does not fit where it stands: ", wrong[0]));
     Diagnostics diagnostics;
     Result<Module> typed = passes::checked(now, diagnostics);
     if (!typed) raise_diagnostics(diagnostics, program_.sources());
     check_types(before, *typed);
+    lock_.unlock();  // who is warned may look at the module
     warn(diagnostics, program_.sources());
     Program out = program_;
     out.model.module = std::move(*typed);

@@ -49,7 +49,14 @@ Expr in_scope(const HomeRef& home, Around around, const std::function<Expr()>& b
   struct Close {
     Recording& r;
     size_t depth;
-    ~Close() { r.scopes.resize(depth); }
+    ~Close() {
+      // After an exception, bodies that have not run may hold expressions of this program, which
+      // would keep both for ever.
+      for (size_t i = depth; i < r.scopes.size(); ++i) {
+        for (const Var* x : r.scopes[i].functions) r.local.erase(x);
+      }
+      r.scopes.resize(depth);
+    }
   } close{r, depth};
   Expr out = body();
   if (r.scopes.size() != depth + 1) throw py::type_error("two threads make the same program at once");
@@ -61,8 +68,9 @@ Expr in_scope(const HomeRef& home, Around around, const std::function<Expr()>& b
   std::vector<Binding>& bindings = r.scopes[depth].bindings;
   if (has_effects) *has_effects = !bindings.empty();
   if (bindings.empty()) return out;
-  // What is bound last is given as it is: a call in the last place is a tail call.
-  if (bindings.back().x == out) {
+  // What is bound last is given as it is: a call in the last place is a tail call. A function
+  // keeps its name, by which it may call itself.
+  if (bindings.back().x == out && !bindings.back().value->as<Fn>()) {
     out = bindings.back().value;
     bindings.pop_back();
   }

@@ -12,21 +12,27 @@
 #include "ir/text/printer.h"
 #include "python/bindings.h"
 #include "python/errors.h"
+#include "python/make.h"
 #include "python/tensors.h"
 
 namespace relay::python {
 namespace {
 
-std::string class_name(py::handle value) { return py::str(py::type::handle_of(value).attr("__name__")); }
+// An extent of a type: the attributes of operators may be negative, these may not.
+Dim extent_of(const Module& module, py::handle extent, const std::string& what) {
+  const Dim out = dim_of(module, extent, what);
+  if (!out.is_const() || out.value() >= 0) return out;
+  throw py::value_error(cat(what, " has the extent ", out.value(),
+                            ", and none is negative: one that only a run tells is a relay.Dim, or \"?\""));
+}
 
 TypeHandle tensor_type(const py::sequence& shape, py::handle dtype) {
   const Module module;
   std::vector<Dim> dims;
-  for (const py::handle extent : shape) dims.push_back(dim_of(module, extent, "argument `shape`"));
+  for (const py::handle extent : shape) dims.push_back(extent_of(module, extent, "argument `shape`"));
   return {module.shared_context(), module.context().tensor_type(dims, dtype_of(dtype, "argument `dtype`"))};
 }
 
-// The name of a dtype as a type, for messages; other values by their class.
 [[noreturn]] void refuse(py::handle spec, const std::string& what) {
   throw py::type_error(
       cat("argument `", what, "` is a ", class_name(spec),
@@ -62,12 +68,30 @@ DimHandle calculated(const DimHandle& a, py::handle b, Dim (*operation)(Dim, Dim
   const Module module;
   Importer import(module.context());
   const Dim left = import.dim(a.dim), right = dim_of(module, b, "the operand");
-  return {module.shared_context(), swapped ? operation(right, left) : operation(left, right)};
+  const Dim out = swapped ? operation(right, left) : operation(left, right);
+  if (out.is_too_large()) throw py::value_error("the extent is beyond what 64 bits hold");
+  if (out.is_unknown() && !left.is_unknown() && !right.is_unknown()) {
+    PyErr_SetString(PyExc_ZeroDivisionError, "an extent is divided by zero");
+    throw py::error_already_set();
+  }
+  return {module.shared_context(), out};
 }
 
 Dim add(Dim a, Dim b) { return a + b; }
 Dim subtract(Dim a, Dim b) { return a - b; }
 Dim multiply(Dim a, Dim b) { return a * b; }
+
+// To another extent as a text, so that an unknown one is equal to another of these; or to an
+// integer. No text is parsed: `==` raises nothing.
+py::object is_equal(const DimHandle& a, py::handle b) {
+  if (py::isinstance<DimHandle>(b)) {
+    const Module module;
+    Importer import(module.context());
+    return py::bool_(import.dim(a.dim) == import.dim(py::cast<const DimHandle&>(b).dim));
+  }
+  if (!PyLong_Check(b.ptr())) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+  return py::bool_(a.dim.is_const() && py::int_(a.dim.value()).equal(b));
+}
 
 void bind_dim(py::module_& m) {
   py::class_<DimHandle> dim(m, "Dim",
@@ -88,14 +112,11 @@ void bind_dim(py::module_& m) {
     dim.def(o.name, [f = o.apply](const DimHandle& a, py::handle b) { return calculated(a, b, f, false); });
     dim.def(o.swapped, [f = o.apply](const DimHandle& a, py::handle b) { return calculated(a, b, f, true); });
   }
-  // As texts: an extent that is not known is equal to another of these.
-  dim.def("__eq__", [](const DimHandle& a, py::handle b) {
-    if (!is_extent(b)) return false;
-    const Module module;
-    Importer import(module.context());
-    return import.dim(a.dim) == dim_of(module, b, "the operand");
+  dim.def("__eq__", &is_equal);
+  // What is equal has one hash, so a constant has that of the integer.
+  dim.def("__hash__", [](const DimHandle& d) {
+    return d.dim.is_const() ? py::hash(py::int_(d.dim.value())) : py::hash(py::str(show(d.dim)));
   });
-  dim.def("__hash__", [](const DimHandle& d) { return std::hash<std::string>()(show(d.dim)); });
   dim.def("__str__", [](const DimHandle& d) { return show(d.dim); });
   dim.def("__repr__", [](const DimHandle& d) { return cat("<relay.Dim ", show(d.dim), ">"); });
 }
@@ -141,9 +162,14 @@ DimHandle own_dim(Dim dim) {
   return {context, Importer(*context).dim(dim)};
 }
 
-bool is_extent(py::handle value) {
-  return py::isinstance<py::int_>(value) || py::isinstance<py::str>(value) ||
-         py::isinstance<DimHandle>(value) || PyIndex_Check(value.ptr());
+int64_t integer_of(py::handle value, const std::string& what) {
+  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  if (!number) throw py::error_already_set();
+  int beyond = 0;
+  const int64_t out = PyLong_AsLongLongAndOverflow(number.ptr(), &beyond);
+  if (beyond == 0) return out;
+  PyErr_SetString(PyExc_OverflowError, cat(what, " has a number that 64 bits do not hold").c_str());
+  throw py::error_already_set();
 }
 
 Dim dim_of(const Module& module, py::handle extent, const std::string& what) {
@@ -154,9 +180,7 @@ Dim dim_of(const Module& module, py::handle extent, const std::string& what) {
     throw py::type_error(cat(what, " has a ", class_name(extent),
                              " for an extent: give an integer, a relay.Dim, or a text, as \"2*n + 1\""));
   }
-  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(extent.ptr()));
-  const int64_t value = PyLong_AsLongLong(number.ptr());
-  if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
+  const int64_t value = integer_of(extent, what);
   if (value == INT64_MIN) throw py::value_error(cat(what, ": there is no extent ", value));
   return Dim(value);
 }
@@ -167,10 +191,12 @@ Type type_of_spec(const Module& module, py::handle spec, const std::string& what
     return Importer(module.context()).type(py::cast<const TypeHandle&>(spec).type);
   if (py::isinstance<py::str>(spec))
     return parsed<Type>(py::str(spec), cat("<", what, ">"), module, &parse_type);
-  if (!py::hasattr(spec, "shape") || !py::hasattr(spec, "dtype")) refuse(spec, what);
+  // A class as np.float32 has both names, and neither a shape.
+  if (!py::hasattr(spec, "shape") || !py::hasattr(spec, "dtype") || PyType_Check(spec.ptr()))
+    refuse(spec, what);
   std::vector<Dim> dims;
   for (const py::handle d : py::reinterpret_borrow<py::sequence>(spec.attr("shape")))
-    dims.push_back(dim_of(module, d, cat("argument `", what, "`")));
+    dims.push_back(extent_of(module, d, cat("argument `", what, "`")));
   return module.context().tensor_type(dims, dtype_of(spec.attr("dtype"), cat("argument `", what, "`")));
 }
 

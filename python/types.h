@@ -6,6 +6,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -36,6 +37,8 @@ Type type_of_spec(const Module& module, py::handle spec, const std::string& what
 // An extent: an integer, a relay.Dim, or a text such as "2*n + 1". `what` says what
 // it is given for.
 Dim dim_of(const Module& module, py::handle extent, const std::string& what);
-bool is_extent(py::handle value);  // what dim_of takes
+// A whole number of Python's or NumPy's. Raises what its `__index__` raises, and OverflowError that
+// names `what` for one that 64 bits do not hold.
+int64_t integer_of(py::handle value, const std::string& what);
 
 }  // namespace relay::python

@@ -88,13 +88,21 @@ frontend::data::NamedTensors given_outputs(const Program& program, const Signatu
   if (outputs.inputs.size() != types.size())
     throw py::type_error(
         cat("argument `expected`: the program gives ", entry.text, ", which has parts without names"));
-  const std::vector<py::object> given = ordered(outputs, expected);
+  const auto in_order = [&] {
+    try {
+      return ordered(outputs, expected);
+    } catch (const py::type_error&) {  // which would speak of inputs
+      throw py::type_error(cat("argument `expected` has other outputs than the program, which are `",
+                               join(outputs.inputs, "`, `"), "`: give them in this order, or by name"));
+    }
+  };
+  const std::vector<py::object> given = in_order();
   frontend::data::NamedTensors out;
   for (size_t i = 0; i < given.size(); ++i) {
     if (signature.types[types[i]].kind != TypeEntry::Kind::kTensor)
       throw py::type_error(cat("argument `expected`: output `", outputs.inputs[i], "` is no tensor"));
-    out.push_back(
-        {outputs.inputs[i], tensor_of(lend(given[i], signature.types[types[i]], outputs.inputs[i]))});
+    const std::string name = cat("expected[\"", outputs.inputs[i], "\"]");
+    out.push_back({outputs.inputs[i], tensor_of(lend(given[i], signature.types[types[i]], name))});
   }
   return out;
 }

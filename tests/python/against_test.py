@@ -76,6 +76,11 @@ class AgainstTest(unittest.TestCase):
             self.verify(against="tensorflow")
         with self.assertRaisesRegex(TypeError, "not both"):
             self.verify(against="onnxruntime", expected=[X, X])
+        for expected in ({"x": X}, [X], [X, X, X], {"output_0": X}):
+            with self.assertRaisesRegex(TypeError, "argument `expected` has other outputs than the program"):
+                self.verify(expected=expected)
+        with self.assertRaisesRegex(ValueError, "argument `expected.*` has the shape"):
+            self.verify(expected=[X + Y, X[0]])
         patch, _ = fake_onnxruntime([X + Y, X])
         with patch, self.assertRaisesRegex(TypeError, "1 arguments are given and the program takes 2"):
             self.verify([X], against="onnxruntime")

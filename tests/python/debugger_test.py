@@ -83,6 +83,9 @@ class DebuggerTest(unittest.TestCase):
             s.execute("nonsense")
         with self.assertRaises(ValueError):
             relay.debug(relay.parse(TEXT), X, breakpoints=["nowhere"])
+        for places in ("log", 3, [7]):
+            with self.assertRaisesRegex(TypeError, "argument `breakpoints` is no list of texts"):
+                relay.debug(relay.parse(TEXT), X, breakpoints=places)
         s.go()
         with self.assertRaisesRegex(RuntimeError, "has ended; `restart`"):
             s.step()
@@ -121,6 +124,17 @@ class DebuggerTest(unittest.TestCase):
         self.assertEqual([int(v) for v in found["p"][0]], [1, 2, 3])
         self.assertIn("closure", found["f"])
         self.assertIn("ref", found["r"])
+
+    def test_lists_are_told_by_their_constructors(self):
+        s = relay.debug(relay.parse("""type Stack { Nil, Cons(int64, Stack) }
+        def @main(%s: Stack) { (%s, 1i64) }"""), [1, 2])
+        self.assertEqual([int(v) for v in s.locals["s"]], [1, 2])
+        leaves = relay.Data("Leaf", (1,)), relay.Data("Leaf", (2,))
+        s = relay.debug(relay.parse("""type List { Leaf(int64), Node(List, List) }
+        def @main(%t: List) { (%t, 1i64) }"""), relay.Data("Node", leaves))
+        tree = s.locals["t"]
+        self.assertEqual((tree.constructor, tree.fields[1].constructor), ("Node", "Leaf"))
+        self.assertEqual(int(tree.fields[1].fields[0]), 2)
 
     def test_long_lists(self):
         module = relay.parse("""import "prelude"

@@ -97,7 +97,14 @@ class MistakesTest(unittest.TestCase):
         self.assertIn("`cast`: attribute `dtype` must be the name of a dtype", said)
         said = self.refused(lambda x: ops.sum(x, axis=object()))
         self.assertIn("attribute `axis` is of the type object", said)
-        self.refused(lambda x: ops.sum(x, axis=1 << 70), error=OverflowError)
+        said = self.refused(lambda x: ops.sum(x, axis=1 << 70), error=OverflowError)
+        self.assertEqual(said, "`sum`: attribute `axis` has a number that 64 bits do not hold")
+
+        class Fails:
+            def __index__(self):
+                raise ZeroDivisionError("mine")
+
+        self.assertEqual(self.refused(lambda x: ops.sum(x, axis=Fails()), error=ZeroDivisionError), "mine")
 
     def test_arguments(self):
         said = self.refused(lambda x: ops.add(x))

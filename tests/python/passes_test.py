@@ -4,6 +4,7 @@
 import threading
 import traceback
 import unittest
+import warnings
 
 import numpy as np
 
@@ -89,6 +90,8 @@ class PassesTest(unittest.TestCase):
         self.assertEqual(report.to_dict()["rows"][0]["pass"], "inline")
         self.assertGreater(report.rows[0].expressions, 3)
         self.assertEqual((report.rows[0].functions, report.rows[0].kernels), (1, 0))
+        before = [line for line in str(report).splitlines() if line.startswith("(before)")]
+        self.assertEqual(str(self.model.run([]).report).splitlines()[1:], before)  # of no passes, too
 
 
 def iter_of(name):
@@ -145,6 +148,17 @@ class PatternTest(unittest.TestCase):
         x = np.array([0.5, 1], np.float32)
         np.testing.assert_allclose(relay.interpret(done, x), np.maximum(np.tanh(x) * 3 - 1, 0), rtol=1e-5)
 
+    def test_who_is_warned_may_look_at_the_module(self):
+        with warnings.catch_warnings(record=True):
+            model = relay.parse("""type Color { Red, Green }
+            def @main(%c: Color) -> int64 { match (%c) { Red => add(1i64, 2i64), _ => 2i64, Green => 3i64 } }""")
+        seen = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = lambda *args, **more: seen.append(str(model))
+            relay.pattern("add(%a, _)").rewrite(model, "%a")
+        self.assertEqual(seen, [str(model)])
+
     def test_rewrites_that_are_wrong(self):
         pattern = relay.pattern("nn.relu(%x)")
         with self.assertRaises(relay.DiagnosticError) as caught:
@@ -164,6 +178,11 @@ class PatternTest(unittest.TestCase):
         other = next(iter(relay.parse(TWICE).expressions()))
         with self.assertRaisesRegex(ValueError, "another module"):
             pattern.rewrite(self.model, lambda m: other)
+        elsewhere = relay.parse("""def @f(%y: Tensor[(2), float32]) { let %z = tanh(%y); add(%z, %z) }
+        def @main(%x: Tensor[(2), float32]) { nn.relu(%x) }""")
+        (z,) = [e for e in elsewhere.expressions("f") if (e.kind, e.name) == ("var", "z")]
+        with self.assertRaisesRegex(ValueError, "does not fit where it stands: .*%z"):
+            pattern.rewrite(elsewhere, lambda m: z, once=True)
         with self.assertRaisesRegex(ValueError, "only be replaced by a function"):
             relay.pattern("fn (...) { _ }").rewrite(self.model, "1f")
         with self.assertRaises(relay.LimitError):  # it never ends

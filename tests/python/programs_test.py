@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """Programs from Python: relay.trace, relay.Builder, and what their functions are made of."""
 
+import gc
 import unittest
+import weakref
 
 import numpy as np
 
@@ -74,6 +76,13 @@ class TraceTest(unittest.TestCase):
         self.assertEqual(others, ["var", "projection", True])
         result = "(Tensor[(2, m), float32], (Tensor[(2, m), float32], Tensor[(4, m), float32]))"
         self.assertIn(result, model["main"].type)
+
+    def test_extents_are_values(self):
+        n, three = relay.Dim("n"), relay.Dim("3")
+        self.assertEqual([n + 1 == relay.Dim("n + 1"), n == relay.Dim("m"), n == 3], [True, False, False])
+        self.assertEqual([three == 3, three == 2**70, three == np.int64(3)], [True, False, True])
+        self.assertEqual([n == "n", n == "a b"], [False, False])
+        self.assertEqual({three: 1, n: 2}, {3: 1, relay.Dim("n"): 2})
 
     def test_a_trap_points_at_the_line(self):
         model = relay.trace(lambda x, y: x // y, ["int32", "int32"])
@@ -193,6 +202,20 @@ class BuilderTest(unittest.TestCase):
 
         self.assertEqual(int(relay.interpret(b.module(), [1, 2, 3], 10)), 36)
 
+    def test_a_function_that_calls_itself_may_be_a_result(self):
+        b = relay.Builder()
+
+        @b.function("int64", result="fn(int64) -> int64")
+        def times(n):
+            @relay.function("int64", result="int64")
+            def loop(k):
+                return relay.if_(k <= 0, 0, lambda: n + loop(k - 1))
+
+            return loop
+
+        b.function("int64", "int64", name="main")(lambda n, k: times(n)(k))
+        self.assertEqual(int(relay.interpret(b.module(), 3, 4)), 12)
+
     def test_patterns(self):
         b = relay.Builder('import "prelude"\ndef @first(%xs: List[int64]) -> int64 { @hd(%xs) }')
         List = b.data_type("List")
@@ -207,6 +230,13 @@ class BuilderTest(unittest.TestCase):
         self.assertEqual([int(x) for x in relay.interpret(model, [7], (5, 3))], [-1, 7, 2])
         with self.assertRaises(relay.TrapError):
             relay.interpret(model, [7, 8], (5, 3))
+
+    def test_constants_have_the_dtype_that_is_said(self):
+        for value, dtype, wanted in ((np.ones(2), "float16", "Tensor[(2), float16]"), (5, "int4", "int4")):
+            model = relay.trace(lambda x: relay.const(value, dtype), ["int32"])
+            self.assertIn(f"-> {wanted}", model["main"].type)
+        with self.assertRaisesRegex(TypeError, "argument `dtype`: NumPy has no arrays of int4"):
+            relay.trace(lambda x: relay.const(np.ones(2), "int4"), ["int32"])
 
     def test_let_computes_once_where_it_stands(self):
         model = relay.trace(lambda x: relay.let(x + 1, "y") * 2, ["float32"])
@@ -253,10 +283,24 @@ class MistakesTest(unittest.TestCase):
         self.assertIn("has 2 parameters, and types for 1 are given", self.refused(lambda x, y: x))
         self.assertIn("there is no type `Tenso`", self.refused(lambda x: x, "Tenso", error=relay.DiagnosticError))
         self.assertIn("give a type as a text", self.refused(lambda x: x, 3))
+        self.assertIn("argument `x` is a type: give a type", self.refused(lambda x: x, np.float32))
         with self.assertRaises(TypeError):
             relay.trace(lambda x: x, {"y": "int32"})
         with self.assertRaises(TypeError):
             relay.trace(lambda x: x, {"x": "int32", "y": "int32"})
+
+    def test_extents(self):
+        with self.assertRaisesRegex(ValueError, "argument `shape` has the extent -1, and none is negative"):
+            relay.Tensor((-1, 3))
+        with self.assertRaises(relay.DiagnosticError):
+            relay.Tensor(("-1",))
+        n = relay.Dim("n")
+        with self.assertRaisesRegex(ValueError, "beyond what 64 bits hold"):
+            n * 2**62 * 4
+        for divide in (lambda: n // 0, lambda: 3 % (n - n)):
+            with self.assertRaises(ZeroDivisionError):
+                divide()
+        self.assertEqual(str(relay.Tensor(("?", 0))), "Tensor[(?, 0), float32]")
 
     def test_types_that_are_not_known_here(self):
         def function(x):
@@ -319,8 +363,13 @@ class MistakesTest(unittest.TestCase):
             b.data_type("Tree")
         with self.assertRaises(relay.DiagnosticError):
             b.data("Wrong", Case=("Tensor[(", "int32"))
+        for case in (None, ("int64", None)):
+            with self.assertRaisesRegex(TypeError, "a field of the constructor Case is None"):
+                b.data("Wrong", Case=case)
         with self.assertRaises(relay.DiagnosticError):
             b.library("prelude", "mop")
+        with self.assertRaisesRegex(TypeError, "say which to add"):
+            b.library("prelude")
         with self.assertRaises(relay.DiagnosticError):
             relay.Builder().module("main")
 
@@ -337,6 +386,25 @@ class MistakesTest(unittest.TestCase):
         self.refused(function, error=KeyError)
         with self.assertRaises(TypeError):  # nothing is left open
             relay.const(1)
+
+    def test_programs_that_failed_are_freed(self):
+        class Kept:
+            pass
+
+        def function(x):
+            kept = Kept()
+            gone.append(weakref.ref(kept))
+
+            @relay.function("int32", result="int32")
+            def loop(i):
+                return (kept, x + i)[1]
+
+            raise KeyError("before the body of `loop` has run")
+
+        gone = []
+        self.refused(function, error=KeyError)
+        gc.collect()
+        self.assertIsNone(gone[0]())
 
 
 if __name__ == "__main__":
