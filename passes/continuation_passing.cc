@@ -19,8 +19,9 @@
 // evaluated in the same order.
 //
 // Data types that hold functions get `Answer` as a parameter. A program stays, and `relay opt -v`
-// says why, if @main takes or gives functions, if functions are kernels already, or if types of
-// continuations would need shape variables that they cannot name.
+// says why, if @main takes or gives functions, if functions are kernels already, if a function
+// literal is called where it is written and a value as well, or if types of continuations would need
+// shape variables that they cannot name.
 //
 // Before: types are known. After: each call of a function is the last thing that the function
 // around it does; functions that @main does not reach are removed. Linear.
@@ -416,8 +417,12 @@ std::string keeps_calls(const Module& m) {
   }
   if (functions) return "@main takes or gives functions";
   for (const auto& [name, fn] : m.functions()) {
+    const NodeMap<uint32_t> uses = scopes(fn).uses;
     for (Expr e : post_order(fn)) {
       if (is_primitive(e)) return "its functions are kernels already";
+      const Fn* literal = called_literal(e);
+      if (literal && uses.get(literal) > 1)
+        return "a function literal that is called where it is written is a value, too";
       const auto* inner = e->as<Fn>();
       const auto* type = inner && inner->type ? inner->type->as<FnType>() : nullptr;
       if (inner && (!type || type->has_hole)) return "the type of a function is not known";

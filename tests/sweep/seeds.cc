@@ -32,7 +32,8 @@ Draft draft_of(const tools::RecordedCall& call) {
     if (v.is_tensor()) {
       a.operands.push_back(operand_of(v.tensor()));
     } else {
-      for (const Value& field : v.fields()) a.operands.push_back(operand_of(field.tensor()));
+      // A tuple within another is proposed as a part of that one.
+      for (const Tensor& t : op::flatten(v.fields())) a.operands.push_back(operand_of(t));
     }
     out.args.push_back(std::move(a));
   }
