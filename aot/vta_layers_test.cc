@@ -249,7 +249,6 @@ TEST(VtaTables, EqualConstantsAreUploadedOnce) {
 TEST(VtaArtifact, ItsHeaderHasTheDriver) {
   EXPECT_NE(plan_on_vta().sources.header.find("  layer 0: conv\n"), std::string::npos);
   EXPECT_NE(plan_on_vta().sources.header.find("  LOG_BLOCK 4\n"), std::string::npos);
-  const std::string header = plan_on_vta().folder.path() + "/model.h";
   const std::string user = plan_on_vta().folder.path() + "/user.c";
   std::ofstream(user) << "#include \"model.h\"\nrelay_vta_driver driver;\nrelay_open_options options;\n"
                          "const relay_vta_params* (*needed)(void) = relay_needed_vta;\n";
