@@ -107,7 +107,7 @@ std::string fresh_name(const Module& m, std::string text) {
 }
 
 FunctionTypes::FunctionTypes(Module& out, const std::set<Symbol>& used) : out_(out), context_(out.context()) {
-  const Module before = out;
+  const Module before = out_;  // whose data types are replaced
   for (const auto& [name, def] : before.data_types()) {
     if (!used.contains(name)) continue;
     bool changed = false;
