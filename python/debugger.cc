@@ -62,7 +62,7 @@ class Debugger {
   Debugger(Program program, std::vector<Value> args, interp::Limits limits) : program_(std::move(program)) {
     const driver::Model& model = program_.model;
     interp::Options options;
-    static_cast<interp::Limits&>(options) = std::move(limits);
+    static_cast<interp::Limits&>(options) = limits;
     session_ = std::make_unique<Session>(model.module, model.is_listed, model.function, std::move(args),
                                          std::move(options), &interrupt_);
   }
@@ -242,7 +242,7 @@ std::shared_ptr<Debugger> debug(const Program& given, const py::args& args, cons
   std::vector<Value> values;
   for (size_t i = 0; i < arguments.size(); ++i)
     values.push_back(value_of(signature, signature.parameters[i], arguments[i], signature.inputs[i]));
-  auto out = std::make_shared<Debugger>(std::move(program), std::move(values), std::move(limits));
+  auto out = std::make_shared<Debugger>(std::move(program), std::move(values), limits);
   for (const std::string& where : places) out->execute(cat("break ", where), PyExc_ValueError);
   return out;
 }
