@@ -38,8 +38,9 @@ TEST_F(KernelGroupsTest, TwoProductsStayApart) {
 }
 
 TEST_F(KernelGroupsTest, ALongSumMayKeepTheSumSoFar) {
-  const std::string sum = "def @main(%x: Tensor[(4, 4), float32], %w: Tensor[(4, 4), float32]) {"
-                          " add(add(nn.dense(%x, %w), nn.dense(%w, %x)), nn.dense(%x, %x)) }";
+  const std::string sum =
+      "def @main(%x: Tensor[(4, 4), float32], %w: Tensor[(4, 4), float32]) {"
+      " add(add(nn.dense(%x, %w), nn.dense(%w, %x)), nn.dense(%x, %x)) }";
   EXPECT_EQ(groups(sum), (Names{"nn.dense", "nn.dense", "nn.dense add add"}));
   EXPECT_EQ(groups(sum, {.most_addends = 2}), (Names{"nn.dense", "nn.dense add", "nn.dense add"}));
 }
