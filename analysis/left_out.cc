@@ -96,8 +96,9 @@ bool compares_extents(Context& context, const Call& call, const List<const Var*>
 
 }  // namespace
 
-LeftOut::LeftOut(const Module& m) : module_(m), context_(m.context()), kernels_(m) {
-  const FunctionGraph graph = function_graph(m);
+const std::set<Symbol, Module::ByName>& LeftOut::total_functions() {
+  if (std::exchange(is_begun_, true)) return total_;
+  const FunctionGraph graph = function_graph(module_);
   std::vector<std::vector<size_t>> callers(graph.names.size());
   std::vector<size_t> open(graph.names.size(), 0), pending;
   for (size_t i = 0; i < graph.names.size(); ++i) {
@@ -112,11 +113,12 @@ LeftOut::LeftOut(const Module& m) : module_(m), context_(m.context()), kernels_(
   while (!pending.empty()) {
     const size_t at = pending.back();
     pending.pop_back();
-    if (is_total(graph.names[at], m.function(graph.names[at].text()))) total_.insert(graph.names[at]);
+    if (is_total(graph.names[at], module_.function(graph.names[at].text()))) total_.insert(graph.names[at]);
     for (size_t caller : callers[at]) {
       if (--open[caller] == 0) pending.push_back(caller);
     }
   }
+  return total_;
 }
 
 bool LeftOut::is_total(Symbol name, const Fn* fn) {
@@ -152,7 +154,7 @@ bool LeftOut::is_noticed(const Call& call) {
   if (call.callee->as<CtorRef>()) return false;
   if (const auto* fn = call.callee->as<Fn>()) return compares_extents(context_, call, fn->params, false);
   const auto* global = call.callee->as<Global>();
-  if (!global || !total_.contains(global->name)) return true;
+  if (!global || !total_functions().contains(global->name)) return true;
   return compares_extents(context_, call, module_.function(global->name.text())->params, true);
 }
 

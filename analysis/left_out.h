@@ -13,7 +13,7 @@ namespace relay::analysis {
 
 class LeftOut {
  public:
-  explicit LeftOut(const Module& m);
+  explicit LeftOut(const Module& m) : module_(m), context_(m.context()), kernels_(m) {}
 
   // Can the form itself be noticed, its parts not counted? It may trap, write a cell, run without
   // an end, call a function of which nothing is known, or compare extents of arguments with
@@ -24,7 +24,7 @@ class LeftOut {
   // Functions whose calls end with a value and write no cell, if the arguments fit. Functions that
   // call themselves are among them if each such call has, as one argument, a part of what that
   // parameter was: data are finite. Functions that call each other in a circle are not.
-  const std::set<Symbol, Module::ByName>& total_functions() const { return total_; }
+  const std::set<Symbol, Module::ByName>& total_functions();
 
  private:
   bool is_noticed(const Call& call);
@@ -34,6 +34,7 @@ class LeftOut {
   Context& context_;
   UserKernels kernels_;
   std::set<Symbol, Module::ByName> total_;
+  bool is_begun_ = false;  // are they looked for, or found? Not before somebody asks
 };
 
 }  // namespace relay::analysis

@@ -39,19 +39,28 @@ namespace {
 class Sweep {
  public:
   Sweep(const Module& m, analysis::LeftOut& left_out, Expr root)
-      : context_(m.context()), b_(m.context()), root_(root), order_(post_order(root)) {
-    analysis::Effects effects(m, root);
+      : context_(m.context()),
+        b_(m.context()),
+        left_out_(left_out),
+        effects_(m, root),
+        root_(root),
+        order_(post_order(root)) {
     for (Expr e : order_) {
       const auto* let = e->as<Let>();
       if (let) binding_[let->x] = let;
       for_each_child(e, [&](Expr child) { users_[child].push_back(e); });
     }
-    for (Expr e : order_) noticed_[e] = is_noticed(left_out, effects, e);
   }
 
   Expr run() {
     make_live(root_);
-    while (!pending_.empty()) {
+    while (!pending_.empty() || !values_.empty()) {
+      if (pending_.empty()) {  // so far nobody uses the value
+        const Expr value = values_.back();
+        values_.pop_back();
+        if (!live_.get(value) && is_noticed(value)) make_live(value);
+        continue;
+      }
       const Expr e = pending_.back();
       pending_.pop_back();
       visit(e);
@@ -60,15 +69,41 @@ class Sweep {
   }
 
  private:
-  // Can it be noticed if it is left out, as long as cells that nobody uses are not written?
-  bool is_noticed(analysis::LeftOut& left_out, analysis::Effects& effects, Expr e) {
-    if (e->as<Fn>()) return !effects.silent(e);
-    if (cell_written(e) == nullptr && left_out.is_noticed(e)) return true;
-    bool any = false;
-    for_each_child(e, [&](Expr child) { any |= noticed_.get(child); });
+  enum class Noticed : uint8_t { kNotAsked, kNo, kYes };
+
+  // Can it be noticed if it is left out, as long as cells that nobody uses are not written? Only of
+  // what nobody uses: whether a kernel may trap can take long to prove. Parts first, iteratively.
+  bool is_noticed(Expr root) {
+    std::vector<Expr> open{root};
+    while (!open.empty()) {
+      const Expr e = open.back();
+      const size_t before = open.size();
+      if (noticed_.get(e) == Noticed::kNotAsked) {
+        for_each_part(e, [&](Expr part) {
+          if (noticed_.get(part) == Noticed::kNotAsked) open.push_back(part);
+        });
+        if (open.size() == before) noticed_[e] = decide(e) ? Noticed::kYes : Noticed::kNo;
+      }
+      if (open.size() == before) open.pop_back();
+    }
+    return noticed_.get(root) == Noticed::kYes;
+  }
+
+  // What is evaluated with it. Making a closure evaluates nothing; of a function expression that is
+  // called where it stands, the body is.
+  template <class F>
+  static void for_each_part(Expr e, F&& visit) {
+    if (e->as<Fn>()) return;
+    for_each_child(e, visit);
     const auto* call = e->as<Call>();
-    const auto* fn = call ? call->callee->as<Fn>() : nullptr;
-    return any || (fn && noticed_.get(fn->body));
+    if (const auto* fn = call ? call->callee->as<Fn>() : nullptr) visit(fn->body);
+  }
+
+  bool decide(Expr e) {
+    if (e->as<Fn>()) return !effects_.silent(e);
+    bool any = false;
+    for_each_part(e, [&](Expr part) { any |= noticed_.get(part) == Noticed::kYes; });
+    return any || (cell_written(e) == nullptr && left_out_.is_noticed(e));
   }
 
   // The variable of a cell that a let makes and this expression writes; null otherwise, and if the
@@ -88,11 +123,11 @@ class Sweep {
     const auto* let = e->as<Let>();
     const Var* cell = cell_written(e);
     if (let) {
-      if (noticed_.get(let->value)) make_live(let->value);
+      values_.push_back(let->value);
       make_live(let->body);
     } else if (cell && !live_.get(cell)) {
       writes_[cell].push_back(e);
-      if (noticed_.get(e->as<RefWrite>()->value)) make_live(e->as<RefWrite>()->value);
+      values_.push_back(e->as<RefWrite>()->value);
     } else {
       for_each_child(e, [&](Expr child) { make_live(child); });
       if (e->as<Var>()) use(e);
@@ -116,7 +151,7 @@ class Sweep {
     while (!pending.empty()) {
       const Expr e = pending.back();
       pending.pop_back();
-      if (std::exchange(noticed_[e], true)) continue;
+      if (std::exchange(noticed_[e], Noticed::kYes) == Noticed::kYes) continue;
       for (Expr user : users_[e]) {
         const auto* let = user->as<Let>();
         const auto* write = user->as<RefWrite>();
@@ -133,9 +168,7 @@ class Sweep {
     }
   }
 
-  bool is_dead(const Let& let) const {
-    return live_.get(&let) && !live_.get(let.x) && !noticed_.get(let.value);
-  }
+  bool is_dead(const Let& let) { return live_.get(&let) && !live_.get(let.x) && !is_noticed(let.value); }
 
   Expr without_dead() {
     NodeMap<Expr> now;
@@ -158,20 +191,24 @@ class Sweep {
   Expr without_write(const RefWrite& write, Expr value) {
     const SpanScope at(b_, write.span);
     const Expr nothing = b_.with_type(b_.tuple({}), write.type);
-    if (!noticed_.get(write.value)) return nothing;
+    if (!is_noticed(write.value)) return nothing;
     const Var* unused = b_.with_type(b_.var("_"), value->type)->as<Var>();
     return b_.with_type(b_.let(unused, value, nothing), write.type);
   }
 
   Context& context_;
   relay::Builder b_;
+  analysis::LeftOut& left_out_;
+  analysis::Effects effects_;
   const Expr root_;
   const std::vector<Expr> order_;
   NodeMap<const Let*> binding_;
   NodeMap<std::vector<Expr>> users_;
   NodeMap<std::vector<Expr>> writes_;  // live ones, to cells that are not live yet
-  NodeMap<bool> noticed_, live_;
-  std::vector<Expr> pending_;
+  NodeMap<Noticed> noticed_;
+  NodeMap<bool> live_;
+  std::vector<Expr> pending_;  // live, and not visited
+  std::vector<Expr> values_;   // that live lets and writes evaluate, used or not
 };
 
 Module sweep(const Module& m) {
