@@ -1,9 +1,9 @@
 // Values that surely have the extents which their types say.
 //
-// A type with `?` fits one that says more, also inside of data types, references and functions, where
-// no run compares extents: a List[Tensor[(?), float32]] may be given where a
-// List[Tensor[(3), float32]] is asked for. What comes out of these is as long as it was made, so what
-// reads memory by its type compares it first.
+// A type with `?` fits one that says more, also inside of data types, references and functions,
+// where no run compares extents: a List[Tensor[(?), float32]] may be given where a List[Tensor[(3),
+// float32]] is asked for. What comes out of these is as long as it was made, so what reads memory
+// by its type compares it first.
 #pragma once
 
 #include "ir/module.h"
@@ -13,8 +13,8 @@ namespace relay::analysis {
 
 class TypedExtents {
  public:
-  // Of the expressions in the function's body, also of those in functions within it. Parameters that
-  // are tensors or tuples of them have been compared.
+  // Of the expressions in the function's body, also of those in functions within it. Parameters
+  // that are tensors or tuples of them have been compared.
   TypedExtents(const Module& m, const Fn& fn);
 
   // May the expression have other extents than its type says?

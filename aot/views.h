@@ -1,5 +1,5 @@
-// The first operand's elements under another shape, as C++ (View of program.h), and what is compared
-// before they are read.
+// The first operand's elements under another shape, as C++ (View of program.h), and what is
+// compared before they are read.
 #pragma once
 
 #include <string>

@@ -20,8 +20,8 @@
 //
 // Data types that hold functions get `Answer` as a parameter. A program stays, and `relay opt -v`
 // says why, if @main takes or gives functions, if functions are kernels already, if a function
-// literal is called where it is written and a value as well, or if types of continuations would need
-// shape variables that they cannot name.
+// literal is called where it is written and a value as well, or if types of continuations would
+// need shape variables that they cannot name.
 //
 // Before: types are known. After: each call of a function is the last thing that the function
 // around it does; functions that @main does not reach are removed. Linear.

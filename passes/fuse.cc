@@ -100,8 +100,8 @@ class Extraction {
 
   // A kernel is told the shapes of what it takes and nothing else. Where these do not determine its
   // own, as of zeros(shape=[n]), or as of sum(x + y) which runs over an extent of both, it takes
-  // tensors that the functions around are given as well, of which it reads the extents alone. Nothing
-  // if that does not do.
+  // tensors that the functions around are given as well, of which it reads the extents alone.
+  // Nothing if that does not do.
   std::optional<std::vector<Expr>> shape_arguments(const Calls& calls) const {
     std::vector<kernel::Expr> given, needed;
     const auto dims = [](Type root, std::vector<kernel::Expr>& out) {
