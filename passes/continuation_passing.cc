@@ -40,6 +40,7 @@
 #include "passes/first_problem.h"
 #include "passes/function_types.h"
 #include "passes/inner_pass.h"
+#include "passes/new_constructors.h"
 #include "passes/normal_forms.h"
 #include "passes/pass.h"
 #include "passes/type_parts.h"
@@ -65,7 +66,8 @@ const Fn* called_literal(Expr e) {
 class ContinuationTypes {
  public:
   // Replaces the data types of `out` that hold functions.
-  explicit ContinuationTypes(Module& out) : context_(out.context()), answer_(answer_of(out)) {
+  explicit ContinuationTypes(Module& out)
+      : context_(out.context()), answer_(answer_of(out)), ctors_(out.context()) {
     const Module before = out;
     for (bool more = true; more;) {
       more = false;
@@ -76,26 +78,11 @@ class ContinuationTypes {
 
   const TypeVar* answer() const { return answer_; }
   Type continuation(Type of_result) { return context_.fn_type({}, std::span(&of_result, 1), answer_); }
-  const Constructor* ctor(const Constructor* c) const {
-    const auto found = ctors_.find(c);
-    return found == ctors_.end() ? c : found->second;
-  }
+  const Constructor* ctor(const Constructor* c) const { return ctors_.of(c); }
 
-  // Parts come first: types nest as deeply as programs. Null stays null.
+  // Null stays null.
   Type of(Type root) {
-    if (!root) return root;
-    std::vector<Type> pending{root};
-    while (!pending.empty()) {
-      const Type t = pending.back();
-      const size_t before = pending.size();
-      for_each_part(t, [&](Type part) {
-        if (part && !known_.contains(part)) pending.push_back(part);
-      });
-      if (pending.size() > before) continue;
-      pending.pop_back();
-      known_[t] = of_parts(t);
-    }
-    return known_.at(root);
+    return made_of_parts(root, known_, [&](Type t) { return of_parts(t); });
   }
 
  private:
@@ -134,17 +121,7 @@ class ContinuationTypes {
     std::vector<const TypeVar*> params(def.params.begin(), def.params.end());
     params.push_back(answer_);
     now.params = context_.arena().list(params);
-    std::vector<const Constructor*> ctors;
-    for (const Constructor* c : def.ctors) {
-      Constructor copy = *c;
-      std::vector<Type> fields;
-      for (Type t : c->fields) fields.push_back(of(t));
-      copy.fields = context_.arena().list(fields);
-      ctors.push_back(context_.arena().make<Constructor>(copy));
-      ctors_[c] = ctors.back();
-    }
-    now.ctors = context_.arena().list(ctors);
-    out.set_data_type(context_.arena().make<DataTypeDef>(now));
+    ctors_.declare(out, now, [&](Type t) { return of(t); });
   }
 
   Type of_parts(Type t) {
@@ -169,7 +146,7 @@ class ContinuationTypes {
   const TypeVar* answer_;
   std::set<Symbol> holds_;
   std::unordered_map<Type, Type> known_;
-  std::unordered_map<const Constructor*, const Constructor*> ctors_;
+  NewConstructors ctors_;
 };
 
 class Converter {

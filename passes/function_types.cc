@@ -106,31 +106,12 @@ std::string fresh_name(const Module& m, std::string text) {
   return text;
 }
 
-FunctionTypes::FunctionTypes(Module& out, const std::set<Symbol>& used) : out_(out), context_(out.context()) {
+FunctionTypes::FunctionTypes(Module& out, const std::set<Symbol>& used)
+    : out_(out), context_(out.context()), ctors_(out.context()) {
   const Module before = out_;  // whose data types are replaced
   for (const auto& [name, def] : before.data_types()) {
-    if (!used.contains(name)) continue;
-    bool changed = false;
-    std::vector<const Constructor*> ctors;
-    for (const Constructor* c : def->ctors) {
-      Constructor copy = *c;
-      std::vector<Type> fields;
-      for (Type t : c->fields) fields.push_back(of(t));
-      changed |= !std::equal(fields.begin(), fields.end(), c->fields.begin());
-      copy.fields = context_.arena().list(fields);
-      ctors.push_back(context_.arena().make<Constructor>(copy));
-    }
-    if (!changed) continue;
-    for (size_t i = 0; i < ctors.size(); ++i) ctors_[def->ctors[i]] = ctors[i];
-    DataTypeDef copy = *def;
-    copy.ctors = context_.arena().list(ctors);
-    out_.set_data_type(context_.arena().make<DataTypeDef>(copy));
+    if (used.contains(name)) ctors_.declare(out_, *def, [&](Type t) { return of(t); });
   }
-}
-
-const Constructor* FunctionTypes::ctor(const Constructor* c) const {
-  const auto found = ctors_.find(c);
-  return found == ctors_.end() ? c : found->second;
 }
 
 size_t FunctionTypes::number(const FnType* type) {
@@ -142,24 +123,10 @@ size_t FunctionTypes::number(const FnType* type) {
   return it->second;
 }
 
-// Parts come first: types nest as deeply as programs. What a function takes is asked for when its
-// data type is declared.
+// What a function takes is asked for when its data type is declared.
 Type FunctionTypes::of(Type root) {
-  if (!root) return root;
-  std::vector<Type> pending{root};
-  while (!pending.empty()) {
-    const Type t = pending.back();
-    const size_t before = pending.size();
-    if (!t->as<FnType>()) {
-      for_each_part(t, [&](Type part) {
-        if (part && !known_.contains(part)) pending.push_back(part);
-      });
-    }
-    if (pending.size() > before) continue;
-    pending.pop_back();
-    known_[t] = of_parts(t);
-  }
-  return known_.at(root);
+  const auto enter = [](Type t) { return t->as<FnType>() == nullptr; };
+  return made_of_parts(root, known_, [&](Type t) { return of_parts(t); }, enter);
 }
 
 Type FunctionTypes::of_parts(Type t) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ir/module.h"
+#include "passes/new_constructors.h"
 
 namespace relay::passes {
 
@@ -35,7 +36,7 @@ class FunctionTypes {
   FunctionTypes(Module& out, const std::set<Symbol>& used);
 
   Type of(Type t);  // null stays null
-  const Constructor* ctor(const Constructor* c) const;
+  const Constructor* ctor(const Constructor* c) const { return ctors_.of(c); }
 
   // Types of functions are numbered in the order in which they are met.
   size_t count() const { return functions_.size(); }
@@ -54,7 +55,7 @@ class FunctionTypes {
   std::unordered_map<const FnType*, size_t> numbers_;
   std::vector<const FnType*> functions_;
   std::vector<Symbol> names_;
-  std::unordered_map<const Constructor*, const Constructor*> ctors_;
+  NewConstructors ctors_;
 };
 
 }  // namespace relay::passes

@@ -15,13 +15,14 @@
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
+#include "passes/new_constructors.h"
 
 namespace relay::passes {
 namespace {
 
 class Mapper {
  public:
-  Mapper(Context& context, const TypeMap& map) : context_(context), map_(map) {}
+  Mapper(Context& context, const TypeMap& map) : context_(context), map_(map), ctors_(context) {}
 
   // Parts come before what they are parts of, each once in a scope: types may nest as deeply as
   // programs do.
@@ -61,26 +62,9 @@ class Mapper {
 
   DType dtype(DType d) const { return map_.dtype ? map_.dtype(d) : d; }
 
-  // Constructors are known by identity: where a field changes, all of its data type are new ones.
   Module data_types(const Module& m) {
     Module out = m;
-    for (const auto& [name, def] : m.data_types()) {
-      bool changed = false;
-      std::vector<const Constructor*> ctors;
-      for (const Constructor* c : def->ctors) {
-        std::vector<Type> fields;
-        for (Type t : c->fields) fields.push_back(type(t));
-        changed |= !std::equal(fields.begin(), fields.end(), c->fields.begin());
-        Constructor copy = *c;
-        copy.fields = context_.arena().list(fields);
-        ctors.push_back(context_.arena().make<Constructor>(copy));
-      }
-      if (!changed) continue;
-      for (size_t i = 0; i < ctors.size(); ++i) ctors_[def->ctors[i]] = ctors[i];
-      DataTypeDef copy = *def;
-      copy.ctors = context_.arena().list(ctors);
-      out.set_data_type(context_.arena().make<DataTypeDef>(copy));
-    }
+    for (const auto& [name, def] : m.data_types()) ctors_.declare(out, *def, [&](Type t) { return type(t); });
     return out;
   }
 
@@ -90,10 +74,8 @@ class Mapper {
         e, [](const auto& n) { return has_field<std::decay_t<decltype(n)>, const Constructor*, List<Arm>>; });
     if (!ctors_.empty() && has_constructors) {
       const std::vector<Expr> children = children_of(e);
-      e = rebuild(context_, e, {.children = children, .ctor = [this](const Constructor* c) {
-                                  auto it = ctors_.find(c);
-                                  return it == ctors_.end() ? c : it->second;
-                                }});
+      e = rebuild(context_, e,
+                  {.children = children, .ctor = [this](const Constructor* c) { return ctors_.of(c); }});
     }
     return match(
         e,
@@ -230,7 +212,7 @@ class Mapper {
   Context& context_;
   const TypeMap& map_;
   std::vector<Scope> scopes_{{nullptr, 0}};
-  std::unordered_map<const Constructor*, const Constructor*> ctors_;
+  NewConstructors ctors_;
 };
 
 }  // namespace

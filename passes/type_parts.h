@@ -4,6 +4,7 @@
 // is met once.
 #pragma once
 
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -23,6 +24,32 @@ void for_each_type_in(Type root, F&& f) {
     if (!seen.insert(t).second || !f(t) || !t) continue;
     for_each_part(t, [&](Type part) { pending.push_back(part); });
   }
+}
+
+// What `make` gives for the type; it is asked for all parts of a type first, as types nest as
+// deeply as programs. Not for those of types for which `enter` is false. Null stays null. `known`
+// keeps what was made.
+template <class Make, class Enter>
+Type made_of_parts(Type root, std::unordered_map<Type, Type>& known, Make&& make, Enter&& enter) {
+  if (!root) return root;
+  std::vector<Type> pending{root};
+  while (!pending.empty()) {
+    const Type t = pending.back();
+    const size_t before = pending.size();
+    if (enter(t)) {
+      for_each_part(t, [&](Type part) {
+        if (part && !known.contains(part)) pending.push_back(part);
+      });
+    }
+    if (pending.size() > before) continue;
+    pending.pop_back();
+    known[t] = make(t);
+  }
+  return known.at(root);
+}
+template <class Make>
+Type made_of_parts(Type root, std::unordered_map<Type, Type>& known, Make&& make) {
+  return made_of_parts(root, known, make, [](Type) { return true; });
 }
 
 // Is it a tensor, or a tuple of such, however nested?

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "passes/type_parts.h"
+
 namespace relay::passes::gradient {
 
 std::string_view suffix(Carried carried) { return carried == Carried::kAdjoint ? "_augmented" : "_forward"; }
@@ -49,21 +51,8 @@ const Constructor* CarriedTypes::ctor(const Constructor* c) const {
   return found == ctors_.end() ? c : found->second;
 }
 
-// Parts come first: types nest as deeply as programs.
 Type CarriedTypes::of(Type root) {
-  if (!root) return root;
-  std::vector<Type> pending{root};
-  while (!pending.empty()) {
-    const Type t = pending.back();
-    const size_t before = pending.size();
-    for_each_part(t, [&](Type part) {
-      if (part && !known_.contains(part)) pending.push_back(part);
-    });
-    if (pending.size() > before) continue;
-    pending.pop_back();
-    known_[t] = of_parts(t);
-  }
-  return known_.at(root);
+  return made_of_parts(root, known_, [&](Type t) { return of_parts(t); });
 }
 
 Type CarriedTypes::of_parts(Type t) {

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "base/cat.h"
-#include "ir/text/lexer.h"
 #include "ir/text/literal.h"
 #include "ir/text/parser.h"
 #include "op/registry.h"
@@ -13,6 +12,7 @@
 #include "passes/rules/rule.h"
 #include "passes/rules/values.h"
 #include "pattern/text.h"
+#include "pattern/tokens.h"
 
 namespace relay::passes::rules {
 namespace {
@@ -38,14 +38,13 @@ std::string take_word(std::string_view& s) {
 // --- the right side and the conditions -----------------------------------------------------------
 
 // Reads what stands behind `=>`. It recurses as deep as brackets are nested in a rule, of ours.
-class RightReader {
+class RightReader : pattern::PatternTokens {
  public:
   RightReader(uint32_t file, Diagnostics& diagnostics, const ParseOptions& options,
               const pattern::Pattern& left)
-      : diagnostics_(diagnostics),
+      : PatternTokens(file, options.into.context().sources().text(file), diagnostics),
         options_(options),
-        left_(left),
-        lexer_(file, options.into.context().sources().text(file), diagnostics) {}
+        left_(left) {}
 
   bool whole(Rule& rule) {
     if (!expression(rule.right)) return false;
@@ -64,13 +63,6 @@ class RightReader {
   }
 
  private:
-  const Token& peek() { return lexer_.peek(); }
-  Token next() { return lexer_.next(); }
-  bool take(std::string_view punctuation) {
-    if (!peek().is(punctuation)) return false;
-    next();
-    return true;
-  }
   bool need(std::string_view punctuation) {
     return take(punctuation) || error(cat("expected `", punctuation, "`"));
   }
@@ -189,9 +181,8 @@ class RightReader {
       if (!find_value(use.name)) return error(cat("there is no value `", use.name, "`"));
       attr.value = std::move(use);
     } else {
-      TextPlace place{lexer_.file(), lexer_.position()};
-      const Result<AttrValue> value = read_attr_value(place, diagnostics_, options_);
-      lexer_.seek(place.offset);
+      const Result<AttrValue> value =
+          language([&](TextPlace& at) { return read_attr_value(at, diagnostics_, options_); });
       if (!value || !store(*value, attr)) return false;
     }
     out.attrs.push_back(std::move(attr));
@@ -221,10 +212,8 @@ class RightReader {
     return true;
   }
 
-  Diagnostics& diagnostics_;
   const ParseOptions& options_;
   const pattern::Pattern& left_;
-  text::Lexer lexer_;
 };
 
 // --- lines ---------------------------------------------------------------------------------------
