@@ -1,7 +1,6 @@
 #include "passes/new_constructors.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 namespace relay::passes {
@@ -20,7 +19,7 @@ void NewConstructors::declare(Module& out, DataTypeDef def, const std::function<
   if (!changed) return;
   for (size_t i = 0; i < ctors.size(); ++i) now_[def.ctors[i]] = ctors[i];
   def.ctors = context_.arena().list(ctors);
-  out.set_data_type(context_.arena().make<DataTypeDef>(std::move(def)));
+  out.set_data_type(context_.arena().make<DataTypeDef>(def));
 }
 
 const Constructor* NewConstructors::of(const Constructor* c) const {
