@@ -12,7 +12,4 @@ namespace relay::kernel::llvm {
 // are no part of it.
 std::string describe(const Kernel& k);
 
-// 256 bits of SHA-2 over the text, as 64 hexadecimal digits.
-std::string fingerprint(const std::string& text);
-
 }  // namespace relay::kernel::llvm

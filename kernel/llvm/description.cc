@@ -1,7 +1,4 @@
-#include "kernel/llvm/fingerprint.h"
-
-#include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/SHA256.h>
+#include "kernel/llvm/description.h"
 
 #include <bit>
 #include <unordered_map>
@@ -125,11 +122,5 @@ class Writer {
 }  // namespace
 
 std::string describe(const Kernel& k) { return Writer(k).text; }
-
-std::string fingerprint(const std::string& text) {
-  ::llvm::SHA256 hash;
-  hash.update(text);
-  return ::llvm::toHex(hash.final(), /*LowerCase=*/true);
-}
 
 }  // namespace relay::kernel::llvm
