@@ -1,12 +1,27 @@
 #include "analysis/effects.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "analysis/external_functions.h"
 #include "op/any_type.h"
 #include "op/apply.h"
 #include "op/registry.h"
 
 namespace relay::analysis {
+namespace {
+
+// Is the function what a pass made of operators, so that a call evaluates them and no more? A
+// parameter of another type than its argument would be a check.
+bool is_group(const Call& call, const Fn& fn) {
+  if (fn.attrs.flag("Primitive")) return true;
+  return fn.attrs.find(kComposite) &&
+         std::equal(fn.params.begin(), fn.params.end(), call.args.begin(), call.args.end(),
+                    [](const Var* x, Expr arg) { return x->type && x->type == arg->type; });
+}
+
+}  // namespace
+
 bool may_trap_on_values(const Call& call, const op::OpDef& op) {
   if (op.effects != op::Effects::kTraps) return false;
   if (!op.traps || !call.type) return true;
@@ -87,7 +102,7 @@ uint8_t Effects::decide(Expr e) {
       if (const op::OpDef* def = op::callee(*call)) {
         if (may_trap(context_, *call, *def)) own = kSteady;
         if (def->effects == op::Effects::kEffect) own = 0;
-      } else if (const auto* fn = call->callee->as<Fn>(); fn && fn->attrs.flag("Primitive")) {
+      } else if (const auto* fn = call->callee->as<Fn>(); fn && is_group(*call, *fn)) {
         own = bits_.get(fn->body);
       } else if (const kernel::Kernel* k = kernels_.callee(call)) {
         // How often a C function runs is nobody's promise, but where it does is the program's.

@@ -6,8 +6,9 @@
 
 #include "analysis/recursion.h"
 #include "base/components.h"
-#include "ir/analysis.h"
 #include "ir/function_graph.h"
+#include "ir/reachable.h"
+#include "ir/traverse.h"
 
 namespace relay::analysis {
 namespace {
@@ -15,22 +16,6 @@ namespace {
 using Counts = std::array<size_t, kFeatures>;
 
 size_t& of(Counts& counts, Feature f) { return counts[static_cast<size_t>(f)]; }
-
-// The places of the functions that `entry` reaches.
-std::set<size_t> reached(const FunctionGraph& graph, std::string_view entry) {
-  std::set<size_t> out;
-  std::vector<size_t> pending;
-  for (size_t i = 0; i < graph.names.size(); ++i) {
-    if (graph.names[i].text() == entry) pending.push_back(i);
-  }
-  while (!pending.empty()) {
-    const size_t i = pending.back();
-    pending.pop_back();
-    if (!out.insert(i).second) continue;
-    pending.insert(pending.end(), graph.mentions[i].begin(), graph.mentions[i].end());
-  }
-  return out;
-}
 
 void count_extents(Expr e, Counts& counts) {
   const auto* tensor = e->type ? e->type->as<TensorType>() : nullptr;
@@ -84,15 +69,17 @@ std::string_view name_of(Feature f) {
 
 std::array<size_t, kFeatures> features_of(const Module& m, std::string_view entry) {
   Counts counts{};
+  const std::set<Symbol> reachable = reachable_from(m, entry);
+  for (Symbol name : reachable) {
+    if (const Fn* fn = m.function(name.text())) count_function(m, fn, counts);
+  }
   const FunctionGraph graph = function_graph(m);
-  const std::set<size_t> functions = reached(graph, entry);
-  for (size_t i : functions) count_function(m, m.function(graph.names[i].text()), counts);
   for (const std::vector<size_t>& component : strong_components(graph.mentions)) {
     const size_t first = component.front();
     const std::vector<size_t>& mentions = graph.mentions[first];
     const bool recurs =
         component.size() > 1 || std::find(mentions.begin(), mentions.end(), first) != mentions.end();
-    if (recurs && functions.contains(first)) of(counts, Feature::kRecursion) += component.size();
+    if (recurs && reachable.contains(graph.names[first])) of(counts, Feature::kRecursion) += component.size();
   }
   return counts;
 }

@@ -9,7 +9,6 @@
 #include "analysis/user_kernels.h"
 #include "analysis/views.h"
 #include "ir/analysis.h"
-#include "kernel/schedule/cost.h"
 #include "op/ops.h"
 #include "op/registry.h"
 
@@ -31,14 +30,16 @@ struct Site {
   uint32_t depth = 0;
   Fusion on_the_way = Fusion::kElementwise;  // the most demanding class on any path to it, both ends excluded
   size_t group = 0;                          // union-find parent; the representative is the last site
-  size_t group_size = 1;
+  size_t group_size = 1, group_additions = 0;
 };
+
+bool is_addition(const Site& s) { return s.def == &op::kAdd; }
 
 class Grouping {
  public:
-  Grouping(const Module& m, Expr root, const target::Cpu& cpu, const GroupLimits& limits)
+  Grouping(const Module& m, Expr root, const kernel::schedule::Accepts& accepts, const GroupLimits& limits)
       : context_(m.context()),
-        cpu_(cpu),
+        accepts_(accepts),
         kernels_(m),
         root_(root),
         limits_(limits),
@@ -48,7 +49,10 @@ class Grouping {
   KernelGroups run() {
     collect();
     find_post_dominators();
-    for (size_t i = 0; i < sites_.size(); ++i) members_[i] = {i};
+    for (size_t i = 0; i < sites_.size(); ++i) {
+      members_[i] = {i};
+      sites_[i].group_additions = is_addition(sites_[i]);
+    }
     // Expensive calls choose their elementwise followers first; then elementwise ones join what
     // follows them; then injective ones, which read elements from elsewhere, join what follows, up
     // to and including a reduction. Forwards, so that a group that has just grown can go on
@@ -293,8 +297,15 @@ class Grouping {
     if (anchors <= 1) unite(groups, find(sink));
   }
 
-  // How many tensors the additions of these groups sum: products of the groups, and what they read
-  // from outside in the shape of the sum. Linear in the groups.
+  // Is it computed by a kernel that can add something to it?
+  bool can_add_itself(Expr e) {
+    const auto it = site_of_.find(e);
+    return it != site_of_.end() && class_of_group(it->second) == Fusion::kOutputFusable;
+  }
+
+  // Returns how many tensors the additions of these groups sum: products of the groups, and what
+  // they read from outside in the shape of the sum. Returns 0 if none of them can add itself to the
+  // others: then smaller kernels only read and write more. Linear in the groups.
   size_t addends(const std::vector<size_t>& groups) {
     std::unordered_set<Expr> inside, summed;
     size_t products = 0;
@@ -307,25 +318,30 @@ class Grouping {
     for (size_t group : groups) {
       for (size_t x : members_[group]) {
         const Call& call = *sites_[x].call;
-        if (op::callee(call) != &op::kAdd) continue;
+        if (!is_addition(sites_[x])) continue;
         for (Expr arg : call.args) {
           if (arg->type == call.type && !inside.contains(arg)) summed.insert(arg);
         }
       }
     }
-    return summed.size() + products;
+    const bool can_be_less =
+        products > 0 || std::any_of(summed.begin(), summed.end(), [&](Expr e) { return can_add_itself(e); });
+    return can_be_less ? summed.size() + products : 0;
   }
 
   // Makes them one, with `target` as its name, unless that would be too large.
   void unite(const std::vector<size_t>& groups, size_t target) {
-    size_t size = 0;
+    size_t size = 0, additions = 0;
     Fusion highest = Fusion::kElementwise;
     for (size_t group : groups) {
       size += sites_[group].group_size;
+      additions += sites_[group].group_additions;
       highest = std::max(highest, class_of_group(group));
     }
     if (size > limits_.most_calls || groups.empty()) return;
-    if (limits_.most_addends != SIZE_MAX && addends(groups) > limits_.most_addends) return;
+    // Counted where there may be so many: two of each addition, and one product of each group.
+    if (2 * additions + groups.size() > limits_.most_addends && addends(groups) > limits_.most_addends)
+      return;
     std::vector<size_t> members;
     for (size_t group : groups) {
       members.insert(members.end(), members_[group].begin(), members_[group].end());
@@ -333,6 +349,7 @@ class Grouping {
     }
     members_[target] = std::move(members);
     sites_[target].group_size = size;
+    sites_[target].group_additions = additions;
     group_class_[target] = highest;
   }
 
@@ -343,10 +360,10 @@ class Grouping {
     return x && s.def->by_rows(s.call->attrs, x->rank()) ? x : nullptr;
   }
 
-  // A row that does not stay in the cache gains nothing, and threads had better share it.
+  // A row that does not stay near the processor gains nothing, and threads had better share it.
   bool is_long(const TensorType& rows) const {
     const Dim length = rows.dims[rows.rank() - 1];
-    return length.is_const() && length.value() > kernel::schedule::row_at_work(cpu_);
+    return length.is_const() && length.value() > accepts_.longest_row;
   }
 
   // Is every row of the call's result made of the rows in the same places of its arguments?
@@ -400,6 +417,8 @@ class Grouping {
   // The product `i` and the next one, if what lies between goes along the rows of the first and
   // something normalises them. Where only the run knows how many scores there are, the kernel asks.
   void join_attention(size_t i) {
+    const int64_t longest = std::min(accepts_.longest_score_row, limits_.longest_attention);
+    if (longest == 0) return;
     // The panels of a constant weight are made beforehand, but for products of batches.
     const auto is_product = [&](size_t x) {
       const auto product = product_view(sites_[x].call);
@@ -408,9 +427,8 @@ class Grouping {
     const auto* scores = sites_[i].call->type->as<TensorType>();
     if (!is_product(i) || !scores || scores->dtype != kFloat32 || scores->rank() < 2) return;
     const Dim rows = scores->dims[scores->rank() - 2], columns = scores->dims[scores->rank() - 1];
-    if (rows.is_const() && rows.value() < kernel::schedule::kFewestScoreRows) return;
-    if (limits_.longest_attention == 0 || (columns.is_const() && columns.value() > limits_.longest_attention))
-      return;
+    if (rows.is_const() && rows.value() < accepts_.fewest_score_rows) return;
+    if (columns.is_const() && columns.value() > longest) return;
     size_t sink = sites_[i].post_dominator;
     while (sink != SIZE_MAX && !is_product(sink)) sink = sites_[sink].post_dominator;
     if (sink == SIZE_MAX) return;
@@ -458,7 +476,7 @@ class Grouping {
   }
 
   Context& context_;
-  const target::Cpu& cpu_;
+  const kernel::schedule::Accepts accepts_;
   UserKernels kernels_;
   Expr root_;
   const GroupLimits& limits_;
@@ -473,8 +491,9 @@ class Grouping {
 
 }  // namespace
 
-KernelGroups kernel_groups(const Module& m, Expr root, const target::Cpu& cpu, const GroupLimits& limits) {
-  return Grouping(m, root, cpu, limits).run();
+KernelGroups kernel_groups(const Module& m, Expr root, const kernel::schedule::Accepts& accepts,
+                           const GroupLimits& limits) {
+  return Grouping(m, root, accepts, limits).run();
 }
 
 }  // namespace relay::analysis

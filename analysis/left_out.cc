@@ -1,6 +1,7 @@
 #include "analysis/left_out.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -44,15 +45,18 @@ struct ExtentPair {
 };
 
 // Of all tensors and fields of tuples, in order; nothing if a type is not known. What data types,
-// references and functions hold is not looked at when a function is called.
+// references and functions hold is not looked at when a function is called. Types share parts, so
+// each pair is met twice at most: what is named the first time is compared the second time.
 std::optional<std::vector<ExtentPair>> extent_pairs(const Call& call, const List<const Var*>& params) {
   std::vector<ExtentPair> out;
   std::vector<std::pair<Type, Type>> pending;
+  std::map<std::pair<Type, Type>, int> met;
   for (size_t i = params.size(); i-- > 0;) pending.emplace_back(params[i]->type, call.args[i]->type);
   while (!pending.empty()) {
     const auto [asked, given] = pending.back();
     pending.pop_back();
     if (!asked || !given) return std::nullopt;
+    if (++met[{asked, given}] > 2) continue;
     if (const auto* tuple = asked->as<TupleType>()) {
       const auto* fields = given->as<TupleType>();
       if (!fields || fields->fields.size() != tuple->fields.size()) return std::nullopt;

@@ -3,7 +3,7 @@
 // A type with `?` fits one that says more, also inside of data types, references and functions,
 // where no run compares extents: a List[Tensor[(?), float32]] may be given where a List[Tensor[(3),
 // float32]] is asked for. What comes out of these is as long as it was made, so what reads memory
-// by its type compares it first.
+// by its type compares it first, and so does who gives it as a result (driver/results.h).
 #pragma once
 
 #include "ir/module.h"

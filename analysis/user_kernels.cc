@@ -7,7 +7,6 @@
 #include "kernel/schedule/anchored_stage.h"
 #include "kernel/schedule/canonical_form.h"
 #include "kernel/schedule/stage.h"
-#include "kernel/simplify.h"
 #include "kernel/statements.h"
 
 namespace relay::analysis {

@@ -49,16 +49,29 @@ std::vector<AttrArg> ProductView::attrs_for_other_columns() const {
   return op::attr_args(call->attrs, "units");
 }
 
-std::optional<ConvolutionView> convolution_view(Expr e) {
+namespace {
+
+template <class Attrs, class TransposedAttrs>
+std::optional<ConvolutionView> view_of(Expr e, const op::OpDef& plain, const op::OpDef& other) {
   const auto* call = e->as<Call>();
   const op::OpDef* def = call ? op::callee(*call) : nullptr;
-  const bool transposed = def == &op::kConv2dTranspose;
-  if ((def != &op::kConv2d && !transposed) || !is_typed(*call)) return std::nullopt;
-  const op::Convolution convolution =
-      transposed ? op::read_convolution(op::read_attrs<op::TransposedConvolutionAttrs>(call->attrs))
-                 : op::read_convolution(op::read_attrs<op::ConvolutionAttrs>(call->attrs));
+  const bool transposed = def == &other;
+  if ((def != &plain && !transposed) || !is_typed(*call)) return std::nullopt;
+  const op::Convolution convolution = transposed
+                                          ? op::read_convolution(op::read_attrs<TransposedAttrs>(call->attrs))
+                                          : op::read_convolution(op::read_attrs<Attrs>(call->attrs));
   return ConvolutionView{
       call, tensor_type(call->args[0]), tensor_type(call->args[1]), tensor_type(e), transposed, convolution};
+}
+
+}  // namespace
+
+std::optional<ConvolutionView> convolution_view(Expr e) {
+  return view_of<op::ConvolutionAttrs, op::TransposedConvolutionAttrs>(e, op::kConv2d, op::kConv2dTranspose);
+}
+
+std::optional<ConvolutionView> volume_convolution_view(Expr e) {
+  return view_of<op::Conv3dAttrs, op::Conv3dTransposeAttrs>(e, op::kConv3d, op::kConv3dTranspose);
 }
 
 bool ConvolutionView::has_plain_layouts() const {

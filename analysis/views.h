@@ -38,7 +38,7 @@ struct ProductView {
 };
 std::optional<ProductView> product_view(Expr e);
 
-// nn.conv2d or, `transposed`, nn.conv2d_transpose.
+// nn.conv2d or, `transposed`, nn.conv2d_transpose; or the same over volumes.
 struct ConvolutionView {
   const Call* call;
   const TensorType *data, *weights, *result;
@@ -46,10 +46,12 @@ struct ConvolutionView {
   op::Convolution convolution;  // layouts, window and groups
 
   const Constant* weight() const { return call->args[1]->as<Constant>(); }
-  // In the layouts that the operators have by default.
+  // In the layouts that the operators over images have by default.
   bool has_plain_layouts() const;
 };
-std::optional<ConvolutionView> convolution_view(Expr e);
+std::optional<ConvolutionView> convolution_view(Expr e);  // over images
+// nn.conv3d or nn.conv3d_transpose.
+std::optional<ConvolutionView> volume_convolution_view(Expr e);
 
 // Neighbours along one axis, the others whole: a strided_slice whose shapes are constant.
 struct SliceView {

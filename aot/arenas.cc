@@ -7,7 +7,6 @@
 #include "aot/extents.h"
 #include "base/cat.h"
 #include "base/check.h"
-#include "kernel/execute.h"
 
 namespace relay::aot {
 namespace {

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -82,6 +83,48 @@ TEST(Artifact, OneThreadIsTheCallersAndOthersEndWithTheModel) {
     Opened three(embedded(), {.threads = 3});
     EXPECT_EQ(waits_by_thread().size(), before + 2);
   }
+  EXPECT_EQ(waits_by_thread().size(), before);
+}
+
+// The signals that a thread of this process does not take, by its number.
+uint64_t blocked_signals(const std::string& thread) {
+  std::ifstream status("/proc/self/task/" + thread + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("SigBlk:")) return std::stoull(line.substr(7), nullptr, 16);
+  }
+  return 0;
+}
+
+// A program that waits for SIGTERM with sigwait, or ends a read with SIGALRM, counts on its own
+// threads. What a thread does wrong itself is its own, also for who reports crashes.
+TEST(Artifact, ThreadsOfAModelTakeNoSignalsOfTheProcess) {
+  const auto before = waits_by_thread();
+  const uint64_t mine = blocked_signals(std::to_string(getpid()));
+  Opened r(embedded(), {.threads = 3});
+  EXPECT_EQ(blocked_signals(std::to_string(getpid())), mine);
+  int looked_at = 0;
+  for (const auto& [thread, waits] : waits_by_thread()) {
+    if (before.contains(thread)) continue;
+    uint64_t blocked = blocked_signals(thread);
+    // The C library blocks all of them until the thread has begun.
+    for (int i = 0; i < 1000 && (blocked >> (SIGSEGV - 1) & 1) != 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      blocked = blocked_signals(thread);
+    }
+    for (const int put_off : {SIGTERM, SIGINT, SIGALRM, SIGUSR1, SIGCHLD})
+      EXPECT_NE(blocked >> (put_off - 1) & 1, 0u) << put_off;
+    for (const int own : {SIGSEGV, SIGFPE, SIGBUS, SIGPROF}) EXPECT_EQ(blocked >> (own - 1) & 1, 0u) << own;
+    ++looked_at;
+  }
+  EXPECT_EQ(looked_at, 2);
+}
+
+TEST(Artifact, MoreThreadsThanAnybodyHasAreRefused) {
+  const size_t before = waits_by_thread().size();
+  Opened r(embedded(), {.threads = 1025});
+  EXPECT_EQ(r.status, RELAY_USAGE);
+  EXPECT_EQ(r.model, nullptr);
+  EXPECT_STREQ(r.error, "`threads` of the options is 1025: at most 1024 may run a model");
   EXPECT_EQ(waits_by_thread().size(), before);
 }
 

@@ -114,12 +114,21 @@ Result<CompiledFile> compile(const Sources& sources, Weights weights,
     return uncompiled(std::move(wrong));
   std::vector<toolchain::Source> texts;
   for (const SourceFile& f : sources.files) {
-    texts.push_back({f.name, f.text, f.target});
-    if (f.name == kModelFile && weights == Weights::kEmbedded && sources.weights_bytes >= kLargeBytes)
-      texts.back().flags = toolchain::frugal_assembler(options.target.cpu.isa, compiler);
+    texts.push_back({.name = f.name, .text = f.text, .target = f.target, .of_others = f.of_others});
+    // What runs on any processor starts kernels and has none. More than -O2 makes it no faster.
+    std::vector<std::string>& flags = texts.back().flags;
+    if (!f.target && options.opt_level >= 2) flags.push_back("-O2");
+    if (f.name == kModelFile && weights == Weights::kEmbedded && sources.weights_bytes >= kLargeBytes) {
+      for (const std::string& flag : toolchain::frugal_assembler(options.target.cpu.isa, compiler))
+        flags.push_back(flag);
+    }
   }
   out.path = folder.path() + "/model.so";
-  std::string wrong = toolchain::build_library(texts, options, folder.path(), out.path);
+  toolchain::CompileOptions linked = options;
+  // A static library holds no shared ones.
+  if (!options.archive)
+    linked.link_flags.insert(linked.link_flags.end(), sources.link_flags.begin(), sources.link_flags.end());
+  std::string wrong = toolchain::build_library(texts, linked, folder.path(), out.path);
   if (!wrong.empty()) return uncompiled(std::move(wrong));
   return out;
 }

@@ -2,8 +2,11 @@
 // caller's control word.
 #include "runtime/denormals.h"
 
+#include <fenv.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -84,6 +87,38 @@ TEST(Denormals, TheControlWordIsTheCallersAgain) {
         EXPECT_EQ(r.go(), RELAY_USAGE);
         EXPECT_EQ(control_word(), word) << "after a refusal";
       }
+    }
+  }
+}
+
+// A caller may round upwards, and may have asked for a signal where a number is divided by 0: a run
+// gives the same bits, and comes back.
+TEST(Denormals, RoundingAndSignalsOfTheCallerAreNotTheModels) {
+  for (const std::string_view choice : {"", "if (greater(sum(%n), 0)) { (%y, %n) } else { (%x, %n) }"}) {
+    const Compiled c(cat("def @main(%x: Tensor[(4, 64), float32], %n: Tensor[(8), int32]) {\n",
+                         "  let %y = divide(tanh(%x), log(%x) + 3f);\n", choice.empty() ? "(%y, %n)" : choice,
+                         "\n}\n"));
+    for (const uint32_t threads : {1u, 3u}) {
+      Opened r(c, {.threads = threads});  // x[0] is 0
+      r.x[1] = -1;
+      r.x[2] = INFINITY;
+      ASSERT_EQ(r.go(), RELAY_OK) << r.said();
+      const std::vector<float> want = r.y;
+      EXPECT_TRUE(std::isnan(want[1]));
+      const int signals = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW;
+      fenv_t before;
+      ASSERT_EQ(fegetenv(&before), 0);
+      ASSERT_EQ(fesetround(FE_UPWARD), 0);
+      const bool can_trap = feenableexcept(signals) != -1;  // not every ARM processor can
+      const relay_status status = r.go();
+      const int rounding = fegetround(), enabled = fegetexcept();
+      fesetenv(&before);
+      EXPECT_EQ(status, RELAY_OK) << r.said();
+      EXPECT_EQ(rounding, FE_UPWARD);
+      if (can_trap) {
+        EXPECT_EQ(enabled, signals);
+      }
+      EXPECT_EQ(memcmp(r.y.data(), want.data(), want.size() * sizeof want[0]), 0);
     }
   }
 }

@@ -23,6 +23,7 @@ const std::string_view kCudaModelSource = texts::kCudaModelSource;
 const std::string_view kCudaPlanRunSource = texts::kCudaPlanRunSource;
 const std::string_view kCudaValueRunSource = texts::kCudaValueRunSource;
 const std::string_view kCudaValuesSource = texts::kCudaValuesSource;
+const std::string_view kDnnlSource = texts::kDnnlSource;
 const std::string_view kExtentsSource = texts::kExtentsSource;
 const std::string_view kInterfaceSource = texts::kInterfaceSource;
 const std::string_view kMainSource = texts::kMainSource;

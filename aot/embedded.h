@@ -26,6 +26,7 @@ extern const std::string_view kCudaModelSource;       // aot/support/cuda_model.
 extern const std::string_view kCudaPlanRunSource;     // aot/support/cuda_plan_run.cc
 extern const std::string_view kCudaValueRunSource;    // aot/support/cuda_value_run.cc
 extern const std::string_view kCudaValuesSource;      // aot/support/cuda_values.cc
+extern const std::string_view kDnnlSource;            // aot/support/dnnl.cc
 extern const std::string_view kExtentsSource;         // aot/support/extents.cc
 extern const std::string_view kInterfaceSource;       // aot/support/interface.cc
 extern const std::string_view kMainSource;            // aot/support/main.cc

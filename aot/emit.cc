@@ -20,6 +20,7 @@
 #include "kernel/print/names.h"
 #include "kernel/print/prelude.h"
 #include "kernel/print/print.h"
+#include "passes/in_place.h"
 
 namespace relay::aot {
 namespace {
@@ -73,6 +74,7 @@ class Emitter {
     if (vta_) constants.insert(constants.end(), vta_->constants().begin(), vta_->constants().end());
     weights_ = lay_out_weights(constants);
     workspace_ = workspace();
+    in_place_ = in_place();
   }
 
   Sources run() {
@@ -83,6 +85,12 @@ class Emitter {
     out.workspace_bytes = workspace_.bytes;
     out.workspace_grows = workspace_.grows;
     out.header = header();
+    if (const ExternalCode* external = parts_[0].variant->external) {
+      for (const ExternalCode::File& f : external->files)
+        out.files.push_back({.name = f.name, .text = f.text, .of_others = true});
+      out.link_flags = external->link_flags;
+      out.needs = external->needs;
+    }
     out.weights = options_.weights == Weights::kFile ? weights_.file() : weights_.section();
     out.files.push_back({"relay.h", std::string(kRelayHeader)});
     out.files.push_back({"dlpack.h", std::string(kDlpackHeader)});
@@ -107,7 +115,7 @@ class Emitter {
 
  private:
   std::string description() const {
-    nlohmann::ordered_json d = describe_ports(options_.model_name, plan_);
+    nlohmann::ordered_json d = describe_ports(options_.model_name, plan_, in_place_);
     if (has_values()) aot::describe(interface(), d);
     if (!options_.bounds.empty()) d["bounds"] = options_.bounds;
     d["workspace_bytes"] = workspace_.bytes;
@@ -167,6 +175,19 @@ class Emitter {
     return out;
   }
 
+  // What all variants allow. The layers of a VTA have memory of their own, so nothing
+  // is told of them.
+  InPlace in_place() const {
+    InPlace out;
+    for (const passes::InPlacePair& p : plan_.in_place) {
+      const bool everywhere = std::all_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+        return std::binary_search(part.plan().in_place.begin(), part.plan().in_place.end(), p);
+      });
+      if (everywhere && !vta_) out.push_back(p);
+    }
+    return out;
+  }
+
   std::string header() const {
     std::vector<std::string> more;
     if (has_values()) more = list_types(interface());
@@ -181,7 +202,7 @@ class Emitter {
       more.insert(more.end(), list.begin(), list.end());
     }
     const std::string title = cat("How to use ", options_.model_name, ", which Relay compiled");
-    return print_header(title, plan_, more) + (vta_ ? vta_header() : "");
+    return print_header(title, plan_, in_place_, more) + (vta_ ? vta_header() : "");
   }
 
   // Kernels are seen by the plan's file and hidden from everybody else.
@@ -223,11 +244,13 @@ class Emitter {
   std::vector<KernelText> kernel_texts(const Part& part) const {
     const kernel::print::Dialect d = dialect();
     const int vector_bytes = part.variant->target.cpu.vector_bytes;
+    const passes::SharedParameters shared = passes::shared_parameters(part.plan(), in_place_);
     std::vector<KernelText> texts;
     for (const auto& [symbol, kernel] : part.kernels) {
       const std::string& name = part.name(*kernel);
-      const kernel::print::Printed printed =
-          kernel::print::print(*kernel, d, {.function = name, .vector_bytes = vector_bytes});
+      kernel::print::PrintOptions options{.function = name, .vector_bytes = vector_bytes};
+      if (const auto it = shared.find(kernel); it != shared.end()) options.shared = it->second;
+      const kernel::print::Printed printed = kernel::print::print(*kernel, d, options);
       if (kernel->external) {
         texts.push_back({symbol, printed.text + "\n"});
         continue;
@@ -326,7 +349,7 @@ class Emitter {
       out += "  if ((status = stop->asked()) != 0) return status;\n";
       if (!s.kernel) {
         const passes::PlanValue& from = part.plan().values[s.inputs[0]];
-        out += cat("  memcpy(", pointer(part, s.outputs[0], true), ", ", pointer(part, s.inputs[0], false),
+        out += cat("  memmove(", pointer(part, s.outputs[0], true), ", ", pointer(part, s.inputs[0], false),
                    ", ", from.type->is_static() ? cat(from.bytes) : bytes_text(*from.type), ");\n");
         continue;
       }
@@ -381,7 +404,7 @@ class Emitter {
   }
 
   std::string tables(const std::string& description) const {
-    return cat(print_ports(plan_, extents_, !has_values() || interface().tensors_only),
+    return cat(print_ports(plan_, extents_, in_place_, !has_values() || interface().tensors_only),
                "constexpr size_t kWorkspaceBytes = ", workspace_.bytes, ";\n",
                "constexpr unsigned kDefaultThreads = ", std::max(options_.threads, 0), ";\n",
                "constexpr relay::Denormals kDefaultDenormals = relay::Denormals::",
@@ -439,6 +462,7 @@ class Emitter {
   size_t first_vta_constant_ = 0;
   WeightsLayout weights_;
   Workspace workspace_;
+  InPlace in_place_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aot/external/external_code.h"
 #include "aot/program.h"
 #include "aot/vta_layers.h"
 #include "aot/weights.h"
@@ -62,11 +63,15 @@ struct Variant {
   // The layers that a VTA runs, of a program of `with_vta_kernels`; null: none. There is one such
   // variant then.
   const VtaLayers* vta = nullptr;
+  // The code of kernels of the program that other code generators made; null: none. It is the same
+  // for all variants.
+  const ExternalCode* external = nullptr;
 };
 
 struct SourceFile {
   std::string name, text;
   std::optional<target::Target> target = {};  // none: for any processor
+  bool of_others = false;                     // of a code generator: it may include headers of others
 };
 
 // A kernel's functions by themselves, as they stand in one of the files.
@@ -84,6 +89,9 @@ struct Sources {
   uint64_t weights_bytes = 0;     // of all weights
   uint64_t workspace_bytes = 0;   // of a context, from its beginning
   bool workspace_grows = false;   // there may be runs that need more
+  // Of the code of other generators: what it is linked with, and what that asks of the machine
+  // where the artifact is loaded.
+  std::vector<std::string> link_flags = {}, needs = {};
 
   // Of the first variant, by name; and what stands before the kernels in each of their files.
   std::vector<KernelText> kernel_texts = {};

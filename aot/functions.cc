@@ -24,7 +24,6 @@
 #include "aot/wrappers.h"
 #include "base/cat.h"
 #include "base/check.h"
-#include "base/escape.h"
 #include "ir/analysis.h"
 #include "op/apply.h"
 #include "op/registry.h"
@@ -435,9 +434,13 @@ class Printer {
     GeneratedFunction f{&fn, function_name(prefix_, name, text_.number()), functions_[current_].scopes,
                         functions_[current_].mentioned, self};
     f.captures = captured(fn, self);
-    f.extents = find_captured_extents(
-        fn, p_.views, [&](Expr e) { return text_.has_name(e); },
-        [&](kernel::Expr v) { return extents_.contains(v.get()); });
+    // The search goes through the functions inside, too: for nests of them without an extent, it
+    // would take the square of their depth to find nothing.
+    if (!extents_.empty()) {
+      f.extents = find_captured_extents(
+          fn, p_.views, [&](Expr e) { return text_.has_name(e); },
+          [&](kernel::Expr v) { return extents_.contains(v.get()); });
+    }
     std::vector<std::string> held{"run", f.name + "_any"};
     for (Expr e : f.captures) {
       arenas_.keep(*text_.name(e));

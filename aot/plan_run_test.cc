@@ -1,6 +1,7 @@
 // Static dataflow over shape variables: one artifact for all extents, through its C interface.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -86,6 +87,29 @@ TEST(DynamicPlan, ExtentsThatDoNotFitAreRefusedByName) {
   shape[0] = 4;
   EXPECT_EQ(r.api->run(r.context, inputs, 2, outputs, 3), RELAY_OK) << r.said();
   EXPECT_NEAR(sums[3], 1, 1e-6);
+}
+
+// Others describe a tensor without elements by all sorts of strides: those of NumPy for (0, 8) are
+// (8, 1), those of PyTorch for (3, 0) are (1, 1).
+TEST(DynamicPlan, StridesOfATensorWithoutElementsMeanNothing) {
+  const Compiled c("def @main(%x: Tensor[(n, m), float32]) { %x + 1f }");
+  Session r(c);
+  float element = 0;
+  int64_t shape[] = {0, 0}, strides[] = {1, 1};
+  const DLTensor in = {&element, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
+  DLTensor out = in;
+  const DLTensor* inputs[] = {&in};
+  DLTensor* outputs[] = {&out};
+  for (const std::array<int64_t, 2> extents : {std::array<int64_t, 2>{3, 0}, {0, 8}, {0, 0}}) {
+    shape[0] = extents[0], shape[1] = extents[1];
+    EXPECT_EQ(r.api->run(r.context, inputs, 1, outputs, 1), RELAY_OK) << r.said();
+  }
+  shape[0] = shape[1] = 3;
+  EXPECT_EQ(r.api->run(r.context, inputs, 1, outputs, 1), RELAY_USAGE);
+  EXPECT_NE(r.said().find("not dense and row-major"), std::string::npos) << r.said();
+  shape[0] = shape[1] = INT64_MAX;  // nothing is multiplied that does not fit
+  EXPECT_EQ(r.api->run(r.context, inputs, 1, outputs, 1), RELAY_USAGE);
+  EXPECT_NE(r.said().find("more bytes than there can be"), std::string::npos) << r.said();
 }
 
 TEST(DynamicPlan, DescribesItsExtents) {

@@ -185,7 +185,8 @@ std::string PortExtents::print_rules() const {
   return out + "}\n";
 }
 
-nlohmann::ordered_json describe_ports(std::string_view model_name, const passes::Plan& plan) {
+nlohmann::ordered_json describe_ports(std::string_view model_name, const passes::Plan& plan,
+                                      const InPlace& in_place) {
   // Not null: the library's null that has no memory to become an object cannot be destroyed.
   nlohmann::ordered_json d = nlohmann::ordered_json::object();
   d["abi_version"] = RELAY_ABI_VERSION;
@@ -193,10 +194,12 @@ nlohmann::ordered_json describe_ports(std::string_view model_name, const passes:
   d["inputs"] = describe(plan.inputs);
   d["outputs"] = describe(plan.outputs);
   d["tuple_result"] = plan.tuple_result;
+  for (const passes::InPlacePair& p : in_place)
+    d["aliased"].push_back({{"output", p.output}, {"input", p.input}});
   return d;
 }
 
-std::string print_header(std::string_view title, const passes::Plan& plan,
+std::string print_header(std::string_view title, const passes::Plan& plan, const InPlace& in_place,
                          const std::vector<std::string>& more) {
   std::string relay(kRelayHeader);
   const std::string include = "#include \"dlpack.h\"\n";
@@ -206,11 +209,20 @@ std::string print_header(std::string_view title, const passes::Plan& plan,
   std::vector<std::string> lines{cat(title, ". The model has these tensors:"), ""};
   list_ports("input", plan.inputs, lines);
   list_ports("output", plan.outputs, lines);
+  if (!in_place.empty()) {
+    lines.insert(lines.end(),
+                 {"", "These outputs may be the memory of an input, which they then replace:", ""});
+    for (const passes::InPlacePair& p : in_place)
+      lines.push_back(cat("  output ", p.output, " of input ", p.input));
+  }
   lines.insert(lines.end(), more.begin(), more.end());
   return cat(block_comment(lines), "\n", relay);
 }
 
-std::string print_ports(const passes::Plan& plan, const PortExtents& extents, bool takes_tensors) {
+std::string print_ports(const passes::Plan& plan, const PortExtents& extents, const InPlace& in_place,
+                        bool takes_tensors) {
+  std::string pairs;
+  for (const passes::InPlacePair& p : in_place) pairs += cat("{", p.output, ", ", p.input, "}, ");
   size_t most_dims = 1;
   for (const passes::PlanPort& p : plan.outputs) most_dims = std::max(most_dims, p.type->rank());
   return cat(
@@ -219,6 +231,9 @@ std::string print_ports(const passes::Plan& plan, const PortExtents& extents, bo
       "struct Port {\n  const char* name;\n  int32_t rank;\n  const int64_t* shape;\n"
       "  uint8_t dtype_code, dtype_bits;\n  const char* dtype_name;\n  uint64_t bytes;\n};\n",
       port_table("kInputs", plan.inputs, extents), port_table("kOutputs", plan.outputs, extents),
+      "// Outputs that may lie on an input.\nstruct InPlacePair {\n  size_t output, input;\n};\n"
+      "const InPlacePair kInPlacePairs[] = {",
+      pairs, "{0, 0}};\n", "constexpr size_t kInPlaceCount = ", in_place.size(), ";\n",
       "constexpr bool kTakesTensors = ", takes_tensors ? "true" : "false", ";\n",
       "constexpr size_t kInputCount = ", plan.inputs.size(), ";\n",
       "constexpr size_t kOutputCount = ", plan.outputs.size(), ";\n",

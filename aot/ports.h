@@ -51,16 +51,21 @@ class PortExtents {
 
 int dlpack_code(DType d);  // DLDataTypeCode
 
+// Outputs that may lie on an input, the same for all variants of an artifact.
+using InPlace = std::vector<passes::InPlacePair>;
+
 // The first keys of the description: whose artifact it is, and its ports.
-nlohmann::ordered_json describe_ports(std::string_view model_name, const passes::Plan& plan);
+nlohmann::ordered_json describe_ports(std::string_view model_name, const passes::Plan& plan,
+                                      const InPlace& in_place);
 
 // NAME.h: relay.h and dlpack.h in one file, so that a program needs nothing else, after a comment
 // that begins with `title`, lists the ports and ends with the lines of `more`.
-std::string print_header(std::string_view title, const passes::Plan& plan,
+std::string print_header(std::string_view title, const passes::Plan& plan, const InPlace& in_place,
                          const std::vector<std::string>& more);
 
 // The tables that support/tensors.cc reads. `takes_tensors`: is a run of the ports
 // and nothing else?
-std::string print_ports(const passes::Plan& plan, const PortExtents& extents, bool takes_tensors);
+std::string print_ports(const passes::Plan& plan, const PortExtents& extents, const InPlace& in_place,
+                        bool takes_tensors);
 
 }  // namespace relay::aot

@@ -21,6 +21,15 @@ bool is_module_name(std::string_view name) {
   return is_package_name(name) && std::find(kKeywords.begin(), kKeywords.end(), name) == kKeywords.end();
 }
 
+bool is_used_by_module(std::string_view name) {
+  for (const std::string_view word : {"import ", "from "}) {
+    if (kPythonModule.find(cat("\n", word, name, " ")) != std::string_view::npos ||
+        kPythonModule.find(cat("\n", word, name, "\n")) != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
 std::string library_of_module(std::string_view name) { return cat("lib", name, ".so"); }
 
 std::string module_of_library(std::string_view library) {

@@ -8,6 +8,8 @@ namespace relay::aot {
 
 // Can Python import a module of this name?
 bool is_module_name(std::string_view name);
+// Does the text of python_module import a module of this name?
+bool is_used_by_module(std::string_view name);
 
 // The file of a module's library, `libNAME.so`. Python would import `NAME.so` in the
 // place of `NAME.py`.

@@ -209,7 +209,8 @@ TEST_P(Values, WhatDoesNotFitIsRefusedByName) {
   t.shape = nullptr;
   refused(s.api->value_tensor(s.context, s.types.vector, &t, &v), "must be float32");
   t.dtype.code = kDLFloat;
-  refused(s.api->value_tensor(s.context, s.types.vector, &t, &v), "must have shape (?), it has ()");
+  refused(s.api->value_tensor(s.context, s.types.vector, &t, &v),
+          "must have shape (?), it has none: `shape` is null");
   refused(s.api->value_tensor(s.context, s.types.vector, nullptr, &v), "is null");
   relay_value* fields[] = {good, good};
   refused(s.api->value_node(s.context, s.types.list, 0, fields, 2, &v), "field 0 must be of type");

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/cat.h"
+#include "base/escape.h"
 
 namespace relay {
 namespace {
@@ -28,7 +29,9 @@ std::string cannot_make(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code unknown;
   const bool missing = no_such_file && !folder.empty() && !std::filesystem::exists(folder, unknown);
-  return missing && !unknown ? cat("cannot write ", path, ": there is no folder ", folder.string()) : why;
+  if (!missing || unknown) return why;
+  return cat("cannot write ", path, ": there is no folder ", folder.string(), "; `mkdir -p ",
+             shell_word(folder.string()), "` makes it");
 }
 
 struct Descriptor {

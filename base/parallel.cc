@@ -12,6 +12,10 @@
 
 namespace relay {
 
+// Threads of the system, not of TBB, which the loops of kernels run on (kernel/native/threads.cc).
+// Where no thread can be started, this goes on without; TBB 2021.8 throws "pthread_create has
+// failed" before any work is done, as seen under a limit of memory. And work here may wait for a
+// compiler's process: TBB has a worker a core, which would wait, too.
 void on_threads(size_t count, const std::function<void()>& work) {
   std::mutex lock;
   std::exception_ptr thrown;

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/failure.h"
 #include "base/file.h"
+#include "base/reasons.h"
 #include "driver/open_options.h"
 #include "vta/c_driver.h"
 #include "vta/simulator_driver.h"
@@ -158,7 +159,7 @@ std::string Artifact::open(const std::string& path, unsigned threads, const std:
   if (opened_ == RELAY_LIMIT) throw Exhausted(error);
   if (opened_ != RELAY_OK) return error;
   opened_ = api_->context_create(model_, &context_);
-  if (opened_ == RELAY_LIMIT) throw Exhausted("there is no memory for the model's workspace");
+  if (opened_ == RELAY_LIMIT) throw Exhausted(cat(kThereIsNoMemory, "for the model's workspace"));
   if (opened_ != RELAY_OK) return "the model's workspace cannot be made";
   return {};
 }

@@ -6,7 +6,6 @@
 #include "aot/cuda/build.h"
 #include "aot/cuda/emit.h"
 #include "base/cat.h"
-#include "base/check.h"
 #include "base/parallel.h"
 #include "driver/artifact.h"
 #include "driver/emitted.h"

@@ -1,9 +1,9 @@
 #include "driver/driver.h"
 
 #include "aot/build.h"
-#include "aot/program.h"
 #include "base/cat.h"
 #include "driver/target_program.h"
+#include "driver/weaker.h"
 
 namespace relay::driver {
 
@@ -21,7 +21,10 @@ Result<Executable> prepare(const Model& model, std::string_view engine, const Op
   }
   try {
     Prepared prepared = found->prepare(model.module, model.function, options);
-    if (prepared.run) return Executable(std::move(prepared));
+    if (prepared.run) {
+      diagnostics.add(weaker_form(engine, prepared));
+      return Executable(std::move(prepared));
+    }
     diagnostics.add(prepared.refusal);
     if (!prepared.refusal.has_errors())
       diagnostics.error(Span::none(), "engine-skips", cat("engine `", engine, "`: ", prepared.skipped));

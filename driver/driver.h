@@ -47,6 +47,7 @@ class Executable {
 
 // On the engine "interp", "jit", "graph", "aot-cpp", "aot-cuda" or "vta". Reports why the engine
 // does not take the model ("engine-skips" if nothing else says so), and what this machine lacks.
+// Warns where the engine runs it in a weaker form (driver/weaker.h).
 Result<Executable> prepare(const Model& model, std::string_view engine, const Options& options,
                            Diagnostics& diagnostics);
 

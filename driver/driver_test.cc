@@ -2,16 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/testing.h"
 #include "aot/listing.h"
 #include "base/cat.h"
 #include "base/file.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "target/host.h"
-#include "typecheck/check.h"
 
 namespace relay::driver {
 namespace {
+
+using analysis::testing::checked;
 
 constexpr std::string_view kProgram =
     "def @other(%x: Tensor[(2), float32]) { %x }\n"
@@ -75,18 +77,8 @@ TEST_F(Driver, StagesAreValues) {
   EXPECT_FALSE(lowered->function("other")) << "nothing reaches it";
 }
 
-// What a caller has that checks the types of a program itself.
-Module typed(const std::string& text) {
-  Diagnostics diagnostics;
-  ParseOptions options;
-  const Result<Module> read = parse("m.relay", text, diagnostics, op::operators(), options);
-  const Result<Module> out = read ? typecheck::check(*read, diagnostics) : Result<Module>(kReported);
-  EXPECT_TRUE(out) << diagnostics.render(options.into.context().sources());
-  return out ? *out : Module();
-}
-
 TEST_F(Driver, GradIsExpandedWhoeverCheckedTheTypes) {
-  const Module m = typed(
+  const Module m = checked(
       "def @f(%x: float32, Gradient=\"back\") -> float32 { multiply(%x, %x) }\n"
       "def @back(%x: float32, %dy: float32) { (multiply(%dy, 7f),) }\n"
       "def @g(%x: float32) { @f(%x) }\n"
@@ -102,7 +94,7 @@ TEST_F(Driver, GradIsExpandedWhoeverCheckedTheTypes) {
 }
 
 TEST_F(Driver, GradThatHasNoExpansionIsReported) {
-  const Module m = typed("def @main(%f: fn(float32) -> float32, %x: float32) { grad(%f)(%x) }");
+  const Module m = checked("def @main(%f: fn(float32) -> float32, %x: float32) { grad(%f)(%x) }");
   EXPECT_FALSE(optimise(m, "main", {}, diagnostics_));
   ASSERT_EQ(diagnostics_.errors(), 1u);
   EXPECT_TRUE(diagnostics_.all()[0].slug() == "not-differentiable");
@@ -113,6 +105,54 @@ TEST_F(Driver, GradThatHasNoExpansionIsReported) {
     EXPECT_NE(program.skipped.find("`grad` takes a function that is known"), std::string::npos)
         << engine.name;
   }
+}
+
+// The user's function is no kernel, as its kernel may fail in the middle.
+TEST_F(Driver, AWeakerFormIsAWarning) {
+  const Model weak{
+      checked("kernel @root(x: float32[2]) -> (y: float32[2]) {\n"
+              "  for i in 2 {\n"
+              "    block y {\n"
+              "      spatial vi in 2 = i;\n"
+              "      reads x[vi];\n"
+              "      writes y[vi];\n"
+              "      require(x[vi] >= 0f, \"negative\");\n"
+              "      y[vi] = sqrt(x[vi]);\n"
+              "    }\n"
+              "  }\n"
+              "}\n"
+              "def @main(%x: Tensor[(2), float32]) {\n"
+              "  fn (%p: Tensor[(2), float32], Primitive=True) -> Tensor[(2), float32] {\n"
+              "    negative(@root(%p))\n"
+              "  }(%x)\n"
+              "}\n")};
+  const Result<Executable> program = prepare(weak, "jit", {}, diagnostics_);
+  ASSERT_TRUE(program.ok()) << diagnostics_.render({});
+  EXPECT_EQ(program->run({vector({4, 9})}).value.tensor().get(1), -3);
+  ASSERT_EQ(diagnostics_.all().size(), 1u);
+  EXPECT_EQ(diagnostics_.errors(), 0u);
+  EXPECT_TRUE(diagnostics_.last().slug() == "cannot-lower");
+  EXPECT_TRUE(diagnostics_.last().message().starts_with(
+      "engine `jit` compiles operators one by one: cannot lower @root + negative"))
+      << diagnostics_.last().message();
+  // The graph runtime has no weaker form: it refuses, and warns of nothing.
+  EXPECT_FALSE(prepare(weak, "graph", {}, diagnostics_));
+  EXPECT_EQ(diagnostics_.all().size(), 2u);
+  EXPECT_EQ(diagnostics_.errors(), 1u);
+  // What becomes kernels is no reason for a warning.
+  Diagnostics quiet;
+  EXPECT_TRUE(prepare(model(), "jit", {}, quiet));
+  EXPECT_TRUE(quiet.all().empty()) << quiet.render({});
+}
+
+TEST_F(Driver, AFunctionThatRunsByItsBodyIsAWarning) {
+  const Model own{
+      checked("def @main(%x: Tensor[(2), float32]) { @f(%x) }\n"
+              "def @f(%x: Tensor[(2), float32], Compiler=\"dnl\") { exp(%x) }")};
+  ASSERT_TRUE(prepare(own, "graph", {}, diagnostics_));
+  ASSERT_EQ(diagnostics_.all().size(), 1u);
+  EXPECT_TRUE(diagnostics_.last().message().starts_with("engine `graph`: @f runs by its body: "))
+      << diagnostics_.last().message();
 }
 
 TEST_F(Driver, AnArtifactHasCodeForEachTarget) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "aot/emit.h"
+#include "aot/external/external_code.h"
 #include "aot/program.h"
 #include "base/diagnostics.h"
 #include "driver/engines.h"
@@ -17,10 +18,13 @@ namespace relay::driver {
 
 struct Emitted {
   std::optional<aot::Program> program = {};  // none if the engine skips it
+  aot::ExternalCode external = {};           // of the CPU's: the code of other generators
   aot::Sources sources = {};                 // with embedded weights
   toolchain::CompileOptions compile = {};    // of the CPU's
   std::string skipped = {};                  // why
-  Diagnostics refusal = {};  // the same in full, where a pass or the compiler refused the program
+  // The same in full, where a pass or the compiler refused the program. With `program`: which
+  // functions run by their bodies, and not by the code of other generators.
+  Diagnostics refusal = {};
 };
 
 // Of the engine `aot-cpp`.

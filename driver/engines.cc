@@ -3,23 +3,27 @@
 #include <array>
 #include <memory>
 
+#include "analysis/devices.h"
 #include "aot/build.h"
 #include "aot/program.h"
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/failure.h"
 #include "base/file.h"
+#include "base/limit_at.h"
 #include "base/nearest.h"
 #include "base/parallel.h"
 #include "driver/artifact.h"
+#include "driver/code_of_others.h"
 #include "driver/cuda_engine.h"
 #include "driver/emitted.h"
 #include "driver/libraries.h"
 #include "driver/machine.h"
+#include "driver/results.h"
 #include "driver/vta_engine.h"
 #include "graph_runtime/executor.h"
 #include "interp/machine.h"
-#include "ir/analysis.h"
+#include "ir/reachable.h"
 #include "ir/rewrite.h"
 #include "jit/operators.h"
 #include "passes/expand_grad.h"
@@ -33,9 +37,11 @@ std::string kept_library(const Options& options, std::string_view engine) {
 namespace {
 
 // The module with `function` as its @main, and no `grad`, which neither passes nor engines have.
+// What is left for a code generator of others runs by its body, and everything runs on one device.
 Result<Module> entry_of(const Module& checked, std::string_view function, Diagnostics& diagnostics) {
   const Result<Module> known = passes::without_grad(checked, diagnostics);
-  return known ? with_entry(*known, function) : Result<Module>(kReported);
+  if (!known) return kReported;
+  return with_entry(analysis::without_devices(aot::with_bodies(*known)), function);
 }
 
 // --- interp --------------------------------------------------------------------------------------
@@ -93,13 +99,10 @@ passes::Pipeline deciding_passes(const Options& options) {
   return out;
 }
 
-Planned plan_graph(const Module& m, std::string_view function, const passes::Pipeline& pipeline,
-                   const Options& options) {
+Planned plan_graph(Result<Module> lowered, Diagnostics refusal) {
   Planned out;
-  out.skipped = target::cannot_run(options.target);
-  if (!out.skipped.empty()) return out;
-  if (Result<Module> lowered = optimise(m, function, pipeline, options, out.refusal))
-    out.lowered = std::move(*lowered);
+  out.refusal = std::move(refusal);
+  if (lowered) out.lowered = std::move(*lowered);
   if (out.lowered) {
     if (Result<passes::Plan> plan = passes::plan_memory(*out.lowered, "main", out.refusal))
       out.plan = std::move(*plan);
@@ -107,16 +110,27 @@ Planned plan_graph(const Module& m, std::string_view function, const passes::Pip
   if (!out.plan) out.skipped = reason(out.refusal);
   return out;
 }
+Planned plan_graph(const Module& m, std::string_view function, const passes::Pipeline& pipeline,
+                   const Options& options) {
+  Planned out;
+  out.skipped = target::cannot_run(options.target);
+  if (!out.skipped.empty()) return out;
+  Diagnostics refusal;
+  Result<Module> lowered = optimise(m, function, pipeline, options, refusal);
+  return plan_graph(std::move(lowered), std::move(refusal));
+}
 
 Prepared prepare_graph_after(const Module& m, std::string_view function, const passes::Pipeline& pipeline,
                              const Options& options) {
-  Planned planned = plan_graph(m, function, pipeline, options);
+  Diagnostics kept, diagnostics;
+  const Result<Module> ready = with_loaded_code(m, function, options, kept, diagnostics);
+  if (!ready) throw CannotPrepare(diagnostics);
+  Planned planned = plan_graph(*ready, function, pipeline, options);
   if (!planned.plan) return {{}, planned.skipped, planned.refusal};
   graph_runtime::ProgramOptions compile;
   compile.compile.target = options.target;
   compile.compile.opt_level = options.opt_level;
   compile.denormals = options.denormals;
-  Diagnostics diagnostics;
   const Module& lowered = *planned.lowered;
   const auto program = graph_runtime::Program::create(std::move(*planned.plan), lowered.shared_context(),
                                                       compile, diagnostics);
@@ -124,6 +138,7 @@ Prepared prepare_graph_after(const Module& m, std::string_view function, const p
   const auto executor =
       std::make_shared<graph_runtime::Executor>(*program, static_cast<unsigned>(options.threads));
   Prepared out;
+  out.refusal = kept;
   out.executor = executor;
   out.run = [executor, type = lowered.function("main")->body->type](const std::vector<Value>& args) {
     return outcome_of([&] { return result_of(type, executor->run(tensors_of_args(args))); });
@@ -137,22 +152,31 @@ Prepared prepare_on_graph(const Module& m, std::string_view function, const Opti
 
 // --- aot-cpp -------------------------------------------------------------------------------------
 
-// All but the sources.
-Emitted program_of_aot(const Module& m, std::string_view function, const passes::Pipeline& pipeline,
-                       const Options& options) {
-  Emitted out;
-  out.skipped = target::cannot_run(options.target);
-  if (!out.skipped.empty()) return out;
-  const Result<Module> lowered = optimise(m, function, pipeline, options, out.refusal);
+// The program of a lowered module, whose external code `out` has. Without one `out.skipped` says
+// why. `kept`: which functions run by their bodies.
+void add_program(const Result<Module>& lowered, const Diagnostics& kept, const Options& options,
+                 Emitted& out) {
   Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", out.refusal) : Result<aot::Program>(kReported);
   if (!program) {
     out.skipped = reason(out.refusal);
-    return out;
+    return;
   }
   out.compile.opt_level = options.opt_level;
-  out.skipped = link_here(*program, out.compile);
+  out.skipped = link_here(*program, out.external.symbols, out.compile);
   if (out.skipped.empty()) out.program = std::move(*program);
+  out.refusal = kept;
+}
+
+// All but the sources.
+Emitted program_of_aot(const Module& m, std::string_view function, const Options& options) {
+  Emitted out;
+  out.skipped = target::cannot_run(options.target);
+  if (!out.skipped.empty()) return out;
+  Diagnostics kept;
+  const Module ready = with_code_of_others(m, function, out.external, kept);
+  const Result<Module> lowered = optimise(ready, function, passes_of(options), options, out.refusal);
+  add_program(lowered, kept, options, out);
   return out;
 }
 
@@ -162,37 +186,45 @@ Prepared prepare_aot(const Module& m, std::string_view function, const Options& 
   const auto build = [&](const std::string& library, Diagnostics& diagnostics) {
     return aot::build(emitted.sources, aot::Weights::kEmbedded, emitted.compile, library, diagnostics).ok();
   };
-  return prepare_artifact(std::move(*emitted.program), options.threads, build,
-                          kept_library(options, "aot-cpp"));
+  Prepared out =
+      prepare_artifact(std::move(*emitted.program), options.threads, build, kept_library(options, "aot-cpp"));
+  out.refusal = emitted.refusal;
+  return out;
 }
 
 // --- the table -----------------------------------------------------------------------------------
 
-std::string skips_nothing(const Module&, std::string_view, const Options&) { return {}; }
-std::string graph_skips(const Module& m, std::string_view function, const Options& options) {
-  return plan_graph(m, function, deciding_passes(options), options).skipped;
+std::string skips_nothing(Question&) { return {}; }
+std::string graph_skips(Question& q) { return q.on_processor().graph; }
+std::string aot_skips(Question& q) { return q.on_processor().aot; }
+// What an engine makes of the module lies in its context, and so goes with a copy.
+std::string aot_cuda_skips(Question& q) {
+  return emit_aot_cuda(compact(q.module), q.function, q.options).skipped;
 }
-std::string aot_skips(const Module& m, std::string_view function, const Options& options) {
-  return program_of_aot(m, function, deciding_passes(options), options).skipped;
-}
-std::string aot_cuda_skips(const Module& m, std::string_view function, const Options& options) {
-  return emit_aot_cuda(m, function, options).skipped;
+std::string asked_vta_skips(Question& q) { return vta_skips(compact(q.module), q.function, q.options); }
+
+template <Prepared (*prepare)(const Module&, std::string_view, const Options&)>
+Prepared comparing_results(const Module& m, std::string_view function, const Options& options) {
+  Prepared out = prepare(m, function, options);
+  out.run = with_compared_result(m, function, std::move(out.run));
+  return out;
 }
 
 constexpr std::array<Engine, 6> kEngines = {{
-    {"interp", "the reference interpreter: defines what programs mean", false, prepare_interp, skips_nothing,
+    {"interp", "the reference interpreter: defines what programs mean", false,
+     comparing_results<prepare_interp>, skips_nothing,
      /*for_device=*/false, /*on_machine=*/true},
-    {"jit", "the interpreter with compiled operators: the whole language, in this process", true, prepare_jit,
-     skips_nothing, /*for_device=*/false, /*on_machine=*/true},
-    {"graph", "the graph runtime: static dataflow, compiled kernels, in this process", true, prepare_on_graph,
-     graph_skips},
-    {"aot-cpp", "the ahead-of-time compiler: C++ to a library, through its C interface", true, prepare_aot,
-     aot_skips},
+    {"jit", "the interpreter with compiled operators: the whole language, in this process", true,
+     comparing_results<prepare_jit>, skips_nothing, /*for_device=*/false, /*on_machine=*/true},
+    {"graph", "the graph runtime: static dataflow, compiled kernels, in this process", true,
+     comparing_results<prepare_on_graph>, graph_skips},
+    {"aot-cpp", "the ahead-of-time compiler: C++ to a library, through its C interface", true,
+     comparing_results<prepare_aot>, aot_skips},
     {"aot-cuda",
      "the ahead-of-time compiler: CUDA to a library; emulated on the CPU unless the target is a GPU", true,
-     prepare_aot_cuda, aot_cuda_skips},
-    {"vta", "layers of integers on a VTA, which is simulated; the rest as `jit`", true, prepare_vta,
-     vta_skips, /*for_device=*/true, /*on_machine=*/true},
+     comparing_results<prepare_aot_cuda>, aot_cuda_skips},
+    {"vta", "layers of integers on a VTA, which is simulated; the rest as `jit`", true,
+     comparing_results<prepare_vta>, asked_vta_skips, /*for_device=*/true, /*on_machine=*/true},
 }};
 
 // Frees the name for an entry: other functions may call the program's own @main.
@@ -211,15 +243,38 @@ Module with_main_renamed(const Module& m) {
 }  // namespace
 
 Emitted emit_aot(const Module& m, std::string_view function, const Options& options) {
-  Emitted out = program_of_aot(m, function, passes_of(options), options);
+  Emitted out = program_of_aot(m, function, options);
   if (!out.program) return out;
   aot::EmitOptions emit;
+  // It has no number of threads: whoever opens the library says it.
   emit.opt_level = options.opt_level;
-  emit.threads = options.threads;
   emit.denormals = options.denormals;
   emit.kernel_files = usable_cores();
   emit.join_files = true;
-  out.sources = aot::emit({&*out.program, options.target}, emit);
+  const aot::Variant variant{.program = &*out.program,
+                             .target = options.target,
+                             .external = out.external.empty() ? nullptr : &out.external};
+  out.sources = aot::emit(variant, emit);
+  return out;
+}
+
+const Question::OnProcessor& Question::on_processor() {
+  if (on_processor_) return *on_processor_;
+  OnProcessor& out = on_processor_.emplace();
+  out.graph = out.aot = target::cannot_run(options.target);
+  if (!out.graph.empty()) return out;
+  const passes::Pipeline pipeline = deciding_passes(options);
+  Emitted emitted;
+  Diagnostics kept;
+  const Module copy = compact(module);
+  const Module ready = with_code_of_others(copy, function, emitted.external, kept);
+  Result<Module> lowered = optimise(ready, function, pipeline, options, emitted.refusal);
+  const Diagnostics refusal = emitted.refusal;
+  add_program(lowered, kept, options, emitted);
+  out.aot = emitted.skipped;
+  // With code of others that runs in this process, `graph` has a module of its own.
+  out.graph = emitted.external.empty() ? plan_graph(std::move(lowered), refusal).skipped
+                                       : plan_graph(copy, function, pipeline, options).skipped;
   return out;
 }
 
@@ -236,6 +291,8 @@ Outcome outcome_of(const std::function<Value()>& run) {
     return {Outcome::Kind::kValue, run(), {}};
   } catch (const Trap& trap) {
     return {Outcome::Kind::kTrap, {}, trap.what(), trap.span};
+  } catch (const LimitAt& limit) {
+    return {Outcome::Kind::kExhausted, {}, limit.what(), limit.span};
   } catch (const Exhausted& limit) {
     return {Outcome::Kind::kExhausted, {}, limit.what()};
   }
@@ -262,21 +319,7 @@ Module with_entry(const Module& m, std::string_view function) {
     // A variable is bound once in a module: a function under two names would bind its own twice.
     out.set_function("main", refresh(m.context(), out.function(function))->as<Fn>());
   }
-  std::vector<Symbol> pending{m.context().symbol("main")};
-  std::map<Symbol, bool> reached;
-  while (!pending.empty()) {
-    const Symbol name = pending.back();
-    pending.pop_back();
-    if (std::exchange(reached[name], true)) continue;
-    const Fn* fn = out.function(name.text());
-    if (!fn) continue;
-    for (Symbol other : mentioned_globals(fn)) pending.push_back(other);
-  }
-  const Module whole = out;
-  for (const auto& [name, fn] : whole.functions()) {
-    if (!reached.contains(name)) out.remove_function(name.text());
-  }
-  return out;
+  return only_reachable_from(out, "main");
 }
 
 passes::RunnerOptions runner_options(const Options& options) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -45,7 +46,7 @@ struct Outcome {
   Kind kind = Kind::kValue;
   Value value = {};
   std::string message = {};  // of a trap, or the limit
-  Span at = {};              // of a trap: the expression, where the engine knows it
+  Span at = {};              // of a trap or a limit: the expression, where the engine knows it
   // Operator calls that an engine which compiles evaluated by their definitions instead.
   size_t interpreted_calls = 0;
 };
@@ -66,12 +67,32 @@ struct Prepared {
   std::shared_ptr<const VtaProgram> vta = {};
 };
 
+// A program while engines are asked whether they take it. What several of them have to find out is
+// found out once.
+struct Question {
+  Question(const Module& checked, std::string_view entry, Options given = {})
+      : module(checked), function(entry), options(std::move(given)) {}
+
+  const Module& module;
+  std::string_view function;
+  Options options;
+
+  // Why the engines skip it that run plans and functions on the processor.
+  struct OnProcessor {
+    std::string graph, aot;
+  };
+  const OnProcessor& on_processor();
+
+ private:
+  std::optional<OnProcessor> on_processor_ = {};
+};
+
 struct Engine {
   std::string_view name, doc;
   bool compiles;  // opt levels, threads and targets mean something
   Prepared (*prepare)(const Module& checked, std::string_view function, const Options& options);
   // Why `prepare` would skip the program, or an empty text: found without compiling anything.
-  std::string (*skips)(const Module& checked, std::string_view function, const Options& options);
+  std::string (*skips)(Question& question);
   // It has a device that few programs have work for: asked if it is named, or if a target has the
   // device.
   bool for_device = false;

@@ -66,4 +66,13 @@ Result<Module> bind_input_shapes(const Module& m, std::string_view function,
   return values.empty() ? m : passes::bind_shape_variables(m, function, values);
 }
 
+std::map<std::string, int64_t> given_extents(const Fn& fn, const std::vector<std::string>& names,
+                                             const InputShapes& shapes) {
+  std::map<std::string, int64_t> out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (const auto it = shapes.find(names[i]); it != shapes.end()) bind(fn.params[i]->type, it->second, out);
+  }
+  return out;
+}
+
 }  // namespace relay::driver

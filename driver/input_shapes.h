@@ -21,4 +21,8 @@ Result<Module> bind_input_shapes(const Module& m, std::string_view function,
                                  const std::vector<std::string>& names, const InputShapes& shapes,
                                  Diagnostics& diagnostics);
 
+// The extents of shape variables that the shapes say, as far as they fit the inputs.
+std::map<std::string, int64_t> given_extents(const Fn& fn, const std::vector<std::string>& names,
+                                             const InputShapes& shapes);
+
 }  // namespace relay::driver

@@ -9,7 +9,7 @@
 
 #include "base/cat.h"
 #include "base/file.h"
-#include "ir/analysis.h"
+#include "ir/reachable.h"
 
 namespace relay::driver {
 namespace {
@@ -48,21 +48,6 @@ void* find(const Opened& library, std::string_view symbol) {
   return std::string_view(info.dli_fname) == here->l_name ? address : nullptr;
 }
 
-// The names of kernels that the function reaches.
-std::set<std::string> reached_from(const Module& m, std::string_view function) {
-  std::set<std::string> seen;
-  std::vector<std::string> pending{std::string(function)};
-  while (!pending.empty()) {
-    const std::string name = std::move(pending.back());
-    pending.pop_back();
-    if (!seen.insert(name).second) continue;
-    const Fn* fn = m.function(name);
-    if (!fn) continue;
-    for (Symbol other : mentioned_globals(fn)) pending.push_back(other.str());
-  }
-  return seen;
-}
-
 Diagnostic& unresolved(const kernel::Kernel& k, std::string_view why, Diagnostics& diagnostics) {
   return diagnostics.error(
       Span::none(), "unresolved-symbol",
@@ -70,11 +55,6 @@ Diagnostic& unresolved(const kernel::Kernel& k, std::string_view why, Diagnostic
 }
 
 // --- artifacts -----------------------------------------------------------------------------------
-
-bool is_shared(const std::string& path) {
-  const std::string name = fs::path(path).filename().string();
-  return name.ends_with(".so") || name.find(".so.") != std::string::npos;
-}
 
 // Do GNU's linkers or LLVM's say that nothing has it?
 bool is_missed(std::string_view said, std::string_view symbol) {
@@ -94,6 +74,11 @@ void link_shared(const std::string& path, const std::string& looked_for_in, std:
 
 }  // namespace
 
+bool is_shared_library(const std::string& path) {
+  const std::string name = fs::path(path).filename().string();
+  return std::string_view(name).substr(0, name.find_last_not_of("0123456789.") + 1).ends_with(".so");
+}
+
 Result<Module> with_libraries(const Module& m, std::string_view function,
                               const std::vector<std::string>& paths, Diagnostics& diagnostics) {
   std::vector<Opened> libraries(paths.size());
@@ -103,8 +88,7 @@ Result<Module> with_libraries(const Module& m, std::string_view function,
       diagnostics.error(Span::none(), "file-unreadable", std::move(wrong));
   }
   if (diagnostics.errors() > errors) return kReported;
-  const std::set<std::string> reached =
-      function.empty() ? std::set<std::string>() : reached_from(m, function);
+  const std::set<Symbol> reachable = function.empty() ? std::set<Symbol>() : reachable_from(m, function);
   Module out = m;
   for (const auto& [name, k] : m.kernels()) {
     if (!k->external) continue;
@@ -117,7 +101,7 @@ Result<Module> with_libraries(const Module& m, std::string_view function,
       kernel::Kernel bound = *k;
       bound.external = m.context().arena().make<kernel::External>(external);
       out.set_kernel(name.text(), m.context().arena().make<kernel::Kernel>(bound));
-    } else if (function.empty() || reached.contains(name.str())) {
+    } else if (function.empty() || reachable.contains(name)) {
       unresolved(*k,
                  paths.empty()
                      ? std::string("and no library was named")
@@ -130,10 +114,11 @@ Result<Module> with_libraries(const Module& m, std::string_view function,
   return out;
 }
 
-std::string link_here(const aot::Program& program, toolchain::CompileOptions& options) {
+std::string link_here(const aot::Program& program, const std::set<std::string>& defined,
+                      toolchain::CompileOptions& options) {
   std::set<std::string> linked;
   for (const kernel::Kernel* k : program.kernels) {
-    if (!k->external) continue;
+    if (!k->external || defined.contains(k->external->symbol.str())) continue;
     const std::string path = k->external->library.str();
     if (path.empty())
       return cat("no library was given that has the C function `", k->external->symbol.text(), "`");
@@ -148,7 +133,7 @@ std::string link_with(const std::vector<std::string>& paths, toolchain::CompileO
   for (const std::string& path : paths) {
     std::error_code error;
     if (!fs::is_regular_file(path, error)) return cat("there is no file ", path);
-    if (is_shared(path)) {
+    if (is_shared_library(path)) {
       link_shared(path, "$ORIGIN", options.link_flags);
     } else if (path.ends_with(".c") || path.ends_with(".cc")) {
       options.along.push_back(absolute(path));
@@ -164,11 +149,13 @@ std::string link_with(const std::vector<std::string>& paths, toolchain::CompileO
   return {};
 }
 
-bool report_unresolved(const aot::Program& program, std::string_view why, Diagnostics& diagnostics) {
+bool report_unresolved(const aot::Program& program, const std::set<std::string>& defined,
+                       std::string_view why, Diagnostics& diagnostics) {
   const size_t errors = diagnostics.errors();
   std::set<std::string> said;
   for (const kernel::Kernel* k : program.kernels) {
-    if (!k->external || !said.insert(k->external->symbol.str()).second ||
+    if (!k->external || defined.contains(k->external->symbol.str()) ||
+        !said.insert(k->external->symbol.str()).second ||
         (!why.empty() && !is_missed(why, k->external->symbol.text())))
       continue;
     unresolved(
@@ -183,7 +170,7 @@ bool report_unresolved(const aot::Program& program, std::string_view why, Diagno
 std::vector<std::string> needed_at_run_time(const std::vector<std::string>& paths) {
   std::vector<std::string> out;
   for (const std::string& path : paths) {
-    if (is_shared(path)) out.push_back(fs::path(path).filename().string());
+    if (is_shared_library(path)) out.push_back(fs::path(path).filename().string());
   }
   return out;
 }

@@ -4,6 +4,7 @@
 // Only files that the caller names are ever loaded, run or linked.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,13 @@ Result<Module> with_libraries(const Module& m, std::string_view function,
                               const std::vector<std::string>& paths, Diagnostics& diagnostics);
 
 // How a library that is opened in this process is linked with those that the program's kernels have
-// their functions from. Returns what is wrong, or an empty text: a kernel has none.
-[[nodiscard]] std::string link_here(const aot::Program& program, toolchain::CompileOptions& options);
+// their functions from. Returns what is wrong, or an empty text: a kernel has none. The library
+// itself has the functions that are `defined`.
+[[nodiscard]] std::string link_here(const aot::Program& program, const std::set<std::string>& defined,
+                                    toolchain::CompileOptions& options);
+
+// By the path's name: X.so, or X.so.1 with a version.
+bool is_shared_library(const std::string& path);
 
 // --- artifacts -----------------------------------------------------------------------------------
 
@@ -39,7 +45,9 @@ Result<Module> with_libraries(const Module& m, std::string_view function,
 
 // Reports "unresolved-symbol" for an artifact that could not be linked, or will not be: nothing to
 // link with was given. False if `why` (what the linker said) names no function of the program's.
-bool report_unresolved(const aot::Program& program, std::string_view why, Diagnostics& diagnostics);
+// The artifact itself has the functions that are `defined`.
+bool report_unresolved(const aot::Program& program, const std::set<std::string>& defined,
+                       std::string_view why, Diagnostics& diagnostics);
 
 // The shared libraries among the paths, by their names: what must be there when the
 // artifact is loaded.

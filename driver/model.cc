@@ -8,10 +8,10 @@
 #include "analysis/port_names.h"
 #include "base/cat.h"
 #include "base/nearest.h"
+#include "driver/choices.h"
 #include "driver/composite_inputs.h"
 #include "driver/libraries.h"
 #include "interp/machine.h"
-#include "ir/traverse.h"
 #include "passes/expand_grad.h"
 #include "passes/map_types.h"
 #include "passes/reference.h"
@@ -20,12 +20,31 @@
 namespace relay::driver {
 namespace {
 
+// Returns the module with extents, type checked. If only branches are wrong for these, returns
+// `open`, the module without extents, with a warning: a run may not take them, and compares.
+Result<Module> checked_or_open(const Module& bound, const Module& open, std::string_view function,
+                               Diagnostics& diagnostics) {
+  Diagnostics found;
+  Result<Module> checked = typecheck::check(bound, found);
+  if (!checked && may_avoid(open, function, found)) {
+    const std::vector<const Diagnostic*> all = found.in_order();
+    const Diagnostic& first = **std::find_if(
+        all.begin(), all.end(), [](const Diagnostic* d) { return d->severity() == Severity::kError; });
+    diagnostics.warning(first.span(), first.slug(), first.message())
+        .note("extents stay open: what is wrong for those of the inputs fails only if a run takes it");
+    return open;
+  }
+  diagnostics.add(found);
+  return checked;
+}
+
 // Shapes are given to a text when it is typed: its shape variables belong to the inputs
 // of one function.
 Result<Module> with_input_shapes(const Model& model, const InputShapes& shapes, Diagnostics& diagnostics) {
   Result<Module> bound =
       bind_input_shapes(model.module, model.function, model.input_names, shapes, diagnostics);
-  return bound ? typecheck::check(*bound, diagnostics) : Result<Module>(kReported);
+  return bound ? checked_or_open(*bound, model.module, model.function, diagnostics)
+               : Result<Module>(kReported);
 }
 
 // The model without inputs that are constants. An importer may have used what they are before.
@@ -74,7 +93,7 @@ Reported no_such_function(const Module& m, const std::string& path, const std::s
 
 }  // namespace
 
-bool is_artifact(const std::string& path) { return path.ends_with(".so") || path.ends_with(".a"); }
+bool is_artifact(const std::string& path) { return is_shared_library(path) || path.ends_with(".a"); }
 
 bool is_graph(const std::string& path) {
   if (is_onnx(path) || path.ends_with(".relay")) return false;
@@ -87,9 +106,16 @@ std::string side_file(const std::string& path) {
 }
 
 Result<Model> load(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics) {
+  const auto begins = [&](size_t stage, std::string_view what) {
+    if (options.on_stage) options.on_stage(stage, what);
+  };
+  begins(0, "reading");
   Result<Reading> read = driver::read(path, options, diagnostics);
-  Result<Module> checked = read ? passes::checked(read->module, diagnostics) : Result<Module>(kReported);
+  if (!read) return kReported;
+  begins(1, "types");
+  const Result<Module> checked = passes::checked(read->module, diagnostics);
   if (!checked) return kReported;
+  begins(2, "inputs and outputs");
   std::vector<std::string> files = options.files;
   files.insert(files.end(), read->files.begin(), read->files.end());
   Result<Model> model = model_of(*checked, path, options, std::move(files), diagnostics);
@@ -125,18 +151,6 @@ Result<Model> model_of(const Module& checked, const std::string& path, const Loa
   return with_fixed_inputs(std::move(model), options.known.values, diagnostics);
 }
 
-namespace {
-
-// Does the program choose when it runs what it does next?
-bool chooses(const Module& m) {
-  std::vector<Expr> roots;
-  for (const auto& [name, fn] : m.functions()) roots.push_back(fn);
-  const std::vector<Expr> all = post_order(roots);
-  return std::any_of(all.begin(), all.end(), [](Expr e) { return e->as<If>() || e->as<Match>(); });
-}
-
-}  // namespace
-
 Result<Model> specialise(const Model& model, std::span<const Value> args, Diagnostics& diagnostics) {
   const Fn& fn = model.entry();
   std::unordered_map<const kernel::ExprNode*, int64_t> variables;
@@ -146,19 +160,9 @@ Result<Model> specialise(const Model& model, std::span<const Value> args, Diagno
   if (variables.empty()) return model;
   std::map<std::string, int64_t> values;
   for (const auto& [variable, value] : variables) values[variable->name.str()] = value;
-  Diagnostics found;
-  Result<Module> checked =
-      typecheck::check(passes::bind_shape_variables(model.module, model.function, values), found);
-  if (!checked && chooses(model.module)) {
-    // These inputs may not take the way that is wrong for their extents. A run compares.
-    const std::vector<const Diagnostic*> all = found.in_order();
-    const Diagnostic& first = **std::find_if(
-        all.begin(), all.end(), [](const Diagnostic* d) { return d->severity() == Severity::kError; });
-    diagnostics.warning(first.span(), first.slug(), first.message())
-        .note("extents stay open: what is wrong for those of the inputs fails only if a run takes it");
-    return model;
-  }
-  diagnostics.add(found);
+  const Result<Module> checked =
+      checked_or_open(passes::bind_shape_variables(model.module, model.function, values), model.module,
+                      model.function, diagnostics);
   if (!checked) return kReported;
   Model out = model;
   out.module = *checked;

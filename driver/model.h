@@ -24,7 +24,9 @@ struct Model {
   // Those of inputs and of what was fixed, in the model's order.
   std::vector<std::string> all_inputs = {};
   frontend::data::NamedTensors fixed = {};
-  KnownInputs known = {};               // as it was loaded
+  // As it was loaded. The module is open in spite of given shapes if a way through it is wrong for
+  // them.
+  KnownInputs known = {};
   std::vector<std::string> files = {};  // that it was read from
   bool is_onnx = false;
   // Spans point into a list of nodes that an importer made: of an ONNX model or a graph.
@@ -46,6 +48,8 @@ struct LoadOptions {
   bool runs = false;                        // its external kernels need their functions
   std::vector<std::string> libraries = {};  // that have them
   Module into = {};                         // its context gets the sources, which diagnostics point into
+  // Is told that a stage of `load` begins: 0 reading, 1 types, 2 inputs and outputs. For progress.
+  std::function<void(size_t stage, std::string_view what)> on_stage = {};
   // Is told what an ONNX model that is refused says of itself.
   std::function<void(const frontend::Interface&)> on_refusal = {};
 };
@@ -70,8 +74,8 @@ Result<Model> model_of(const Module& checked, const std::string& path, const Loa
                        std::vector<std::string> files, Diagnostics& diagnostics);
 
 // The model with every shape variable replaced by the extents of the arguments, type checked again:
-// what compiled engines need. The model itself if it has none, or, with a warning, if a way through
-// it is wrong for these extents. Throws Trap if they do not fit it.
+// what compiled engines need. The model itself if it has none, or, with a warning, if a branch is
+// wrong for these extents (choices.h). Throws Trap if they do not fit it.
 Result<Model> specialise(const Model& model, std::span<const Value> args, Diagnostics& diagnostics);
 
 // The result's tensors with the names of the model's outputs.

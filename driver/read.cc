@@ -1,11 +1,13 @@
 // Reading models by their form.
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
 #include "base/cat.h"
 #include "base/file.h"
+#include "base/nearest_file.h"
 #include "driver/model.h"
 #include "frontend/data/inputs.h"
 #include "frontend/data/safetensors.h"
@@ -22,6 +24,25 @@ constexpr uint64_t kMostTextBytes = uint64_t{1} << 30;
 // What protobuf can hold: larger models keep their weights in other files.
 constexpr uint64_t kMostOnnxBytes = (uint64_t{1} << 31) - 1;
 
+// Files of other programs, which these programs can write as ONNX models.
+struct ForeignForm {
+  std::string_view suffix, remedy;
+};
+constexpr std::string_view kOfPyTorch =
+    "PyTorch writes an ONNX model: `torch.onnx.export(model, inputs, \"model.onnx\")`";
+constexpr std::string_view kOfTensorFlow =
+    "tf2onnx makes an ONNX model of it: `python3 -m tf2onnx.convert --help` says how";
+constexpr ForeignForm kForeignForms[] = {
+    {".pt", kOfPyTorch},
+    {".pth", kOfPyTorch},
+    {".pt2", kOfPyTorch},
+    {".pb", kOfTensorFlow},
+    {".h5", kOfTensorFlow},
+    {".keras", kOfTensorFlow},
+    {".tflite", kOfTensorFlow},
+    {".safetensors", "it holds weights and no model, which the program that wrote it may export as ONNX"},
+};
+
 // --- texts ---------------------------------------------------------------------------------------
 
 Result<Reading> read_text(const std::string& path, const LoadOptions& load, Diagnostics& diagnostics) {
@@ -32,7 +53,7 @@ Result<Reading> read_text(const std::string& path, const LoadOptions& load, Diag
     if (!unknown && size > kMostTextBytes)
       diagnostics.error(Span::none(), "limit-file-size", std::move(wrong));
     else
-      diagnostics.error(Span::none(), "file-unreadable", std::move(wrong));
+      suggest_file(diagnostics.error(Span::none(), "file-unreadable", std::move(wrong)), path);
     return kReported;
   }
   ParseOptions options;
@@ -173,18 +194,41 @@ Result<Reading> read_onnx(const std::string& path, const LoadOptions& load, Diag
   return Reading{*m, {files.begin(), files.end()}, took_extents};
 }
 
+// Is it what a linker made, whatever it is called? To open a pipe would wait for its writer.
+bool begins_as_elf(const std::string& path) {
+  std::error_code unknown;
+  char magic[4] = {};
+  return std::filesystem::is_regular_file(path, unknown) &&
+         std::ifstream(path, std::ios::binary).read(magic, sizeof magic) &&
+         std::string_view(magic, sizeof magic) == "\177ELF";
+}
+
 }  // namespace
 
 Result<Reading> read(const std::string& path, const LoadOptions& options, Diagnostics& diagnostics) {
   if (path.ends_with(".onnx")) return read_onnx(path, options, diagnostics);
   if (is_graph(path)) return read_graph(path, options, diagnostics);
   if (path.ends_with(".relay")) return read_text(path, options, diagnostics);
-  diagnostics.error(Span::none(), "model-form-unknown",
-                    is_artifact(path)
-                        ? cat(path,
-                              " is compiled already: `relay run`, `relay bench` and `relay check` take it; "
-                              "give this command the model it was made of")
-                        : cat(path, ": a model is a .onnx, .relay or .json file, or a graph folder"));
+  if (is_artifact(path)) {
+    diagnostics.error(Span::none(), "model-form-unknown",
+                      cat(path,
+                          " is compiled already: `relay run`, `relay bench` and `relay check` take it; "
+                          "give this command the model it was made of"));
+    return kReported;
+  }
+  Diagnostic& d =
+      diagnostics.error(Span::none(), "model-form-unknown",
+                        cat(path, ": a model is a .onnx, .relay or .json file, or a graph folder"));
+  suggest_file(d, path);
+  std::error_code unknown;
+  for (const std::string& whole : {path + ".onnx", path + ".relay", path + ".json"}) {
+    if (std::filesystem::exists(whole, unknown)) d.note(cat("did you mean `", whole, "`?"));
+  }
+  for (const ForeignForm& form : kForeignForms) {
+    if (path.ends_with(form.suffix)) d.note(std::string(form.remedy));
+  }
+  if (begins_as_elf(path))
+    d.note("it is a program or a library: one of `--emit exe` runs by itself, an artifact is called X.so");
   return kReported;
 }
 

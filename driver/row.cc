@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
 
 #include "base/cat.h"
 
@@ -76,8 +77,10 @@ std::string show_theirs(const Comparison& c, const Shape& shape) {
   int64_t rest = c.worst;
   for (size_t d = shape.size(); d-- > 0; rest /= std::max<int64_t>(shape[d], 1))
     at[d] = rest % std::max<int64_t>(shape[d], 1);
-  return fmt::format("at [{}]: theirs {:g}, ours {:g}, {:.3g} times the bound {:.3g}{}", join(at, ", "),
-                     c.got, c.want, c.needed, c.bound, c.reason.empty() ? "" : "; " + c.reason);
+  const auto number = [](double v) { return std::isnan(v) ? std::string("nan") : fmt::format("{:g}", v); };
+  return fmt::format("at [{}]: theirs {}, ours {}, {:.3g} times the bound {:.3g}{}", join(at, ", "),
+                     number(c.got), number(c.want), c.needed, c.bound,
+                     c.reason.empty() ? "" : "; " + c.reason);
 }
 
 VerifyRow row_of(const EngineAt& at) {

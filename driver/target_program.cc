@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "driver/code_of_others.h"
 #include "driver/kernels_of_layers.h"
 #include "driver/vta_engine.h"
 #include "target/target.h"
@@ -58,11 +59,14 @@ Result<TargetProgram> program_for_target(Module checked, std::string_view functi
     return parted ? program_on_vta(*parted, pipeline, options, diagnostics)
                   : Result<TargetProgram>(kReported);
   }
+  TargetProgram out{options.target, {}};
+  checked = with_code_of_others(std::move(checked), function, out.external, out.kept);
   const Result<Module> lowered = optimise(std::move(checked), function, pipeline, options, diagnostics);
   Result<aot::Program> program =
       lowered ? aot::make_program(*lowered, "main", diagnostics) : Result<aot::Program>(kReported);
   if (!program) return kReported;
-  return TargetProgram{options.target, std::move(*program)};
+  out.program = std::move(*program);
+  return out;
 }
 
 }  // namespace relay::driver

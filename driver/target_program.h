@@ -18,10 +18,15 @@ struct TargetProgram {
   target::Target target;
   aot::Program program;
   std::optional<aot::VtaLayers> vta = {};  // of a target with a VTA; there may be none
+  aot::ExternalCode external = {};         // the code of other generators
+  Diagnostics kept = {};                   // why functions that ask for one run by their bodies
 
   // Refers to this.
   aot::Variant variant() const {
-    return {.program = &program, .target = target, .vta = vta ? &*vta : nullptr};
+    return {.program = &program,
+            .target = target,
+            .vta = vta ? &*vta : nullptr,
+            .external = external.empty() ? nullptr : &external};
   }
 };
 

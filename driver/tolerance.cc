@@ -5,6 +5,7 @@
 
 #include "base/failure.h"
 #include "op/apply.h"
+#include "op/bounds.h"
 #include "op/denormals.h"
 #include "op/registry.h"
 #include "passes/reference.h"
@@ -26,29 +27,6 @@ const Call* only_call(const Fn& fn) {
     }
   }
   return call;
-}
-
-std::vector<Bound> operator_bounds(Context& context, const Call& call, std::span<const Value> args,
-                                   const Value& want) {
-  const op::OpDef& def = *op::callee(call);
-  const std::vector<Tensor> results = passes::tensors_of(want);
-  std::vector<Bound> out;
-  if (def.tolerance.kind == op::Tolerance::Kind::kReduction) {
-    std::vector<Type> types;
-    for (const Value& v : args) types.push_back(op::type_of(context, v));
-    const auto n = static_cast<double>(def.tolerance.length(types, call.attrs));
-    const std::vector<Tensor> magnitudes = op::magnitudes(context, def, args, call.attrs, results);
-    for (size_t i = 0; i < results.size(); ++i) {
-      const double factor = 2 * (n + 2) * results[i].dtype().unit_roundoff();
-      out.push_back([factor, m = magnitudes[i]](int64_t k) { return factor * std::fabs(m.get(k)); });
-    }
-    return out;
-  }
-  const double ulps = def.tolerance.kind == op::Tolerance::Kind::kUlps ? def.tolerance.ulps : 0;
-  for (const Tensor& t : results) {
-    out.push_back([ulps, t](int64_t k) { return ulps == 0 ? 0 : ulps * spacing(t.dtype(), t.get(k)); });
-  }
-  return out;
 }
 
 // How many results on the way to one element may be flushed, each of which is off by less than the
@@ -112,7 +90,8 @@ std::vector<Bound> bounds_for(const Module& m, std::string_view function, const 
   if (const Call* call = only_call(fn)) {
     std::vector<Value> inner;
     for (Expr arg : call->args) inner.push_back(value_of_argument(arg, fn, args));
-    std::vector<Bound> out = operator_bounds(m.context(), *call, inner, want);
+    std::vector<Bound> out =
+        op::bounds(m.context(), *op::callee(*call), inner, call->attrs, passes::tensors_of(want));
     if (denormals == Denormals::kFlush) add_floor(out, m.context(), *call, inner, want);
     return out;
   }

@@ -30,7 +30,8 @@ std::string overflow_note(const Tensor& exact, const Tensor& own) {
   const NonFinite wide = count_nonfinite(exact), narrow = count_nonfinite(own);
   const int64_t more = narrow.nans + narrow.infinities - wide.nans - wide.infinities;
   if (more <= 0) return {};
-  return cat(more, " elements are numbers in float64 and not in ", own.dtype().name(),
+  return cat(more == 1 ? "1 element is a number" : cat(more, " elements are numbers"),
+             " in float64 and not in ", own.dtype().name(),
              ": the program leaves the range of its dtype, and `relay run` says where");
 }
 

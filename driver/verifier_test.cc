@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "analysis/testing.h"
@@ -24,20 +25,30 @@ def @main(%x: Tensor[(2, 3), float32]) {
 }
 )";
 
-// The engine `graph` at -O0, where one kernel multiplies by a factor that is wrong by
-// a share of 1e-3.
-Prepared prepare_planted(const Module& m, std::string_view function, const Options& options) {
+// The engine `graph` at -O0 with another factor in one kernel.
+Prepared prepare_with_factor(const Module& m, std::string_view function, const Options& options,
+                             std::string_view factor, std::string_view wrong) {
   Diagnostics diagnostics;
   const Result<Module> lowered = passes::run_pipeline(m, passes::default_pipeline(0), {}, diagnostics);
   EXPECT_TRUE(lowered.ok());
   std::string text = op::text_of(*lowered);
-  const size_t at = text.find("0.75f");
+  const size_t at = text.find(factor);
   EXPECT_NE(at, std::string::npos) << text;
-  text.replace(at, 5, "0.75075f");
+  text.replace(at, factor.size(), wrong);
   return find_engine("graph")->prepare(checked(text), function, options);
 }
 
-constexpr Engine kPlanted{"planted", "", true, prepare_planted};
+// The factor is wrong by a share of 1e-3.
+Prepared prepare_planted(const Module& m, std::string_view function, const Options& options) {
+  return prepare_with_factor(m, function, options, "0.75f", "0.75075f");
+}
+// By a share of 1e-9.
+Prepared prepare_planted_wide(const Module& m, std::string_view function, const Options& options) {
+  return prepare_with_factor(m, function, options, "0.75f64", "0.75000000075f64");
+}
+
+constexpr Engine kPlanted{"planted", "", true, prepare_planted},
+    kPlantedWide{"planted", "", true, prepare_planted_wide};
 
 Model network() { return {.module = checked(kNetwork), .function = "main", .output_names = {"y"}}; }
 
@@ -76,6 +87,32 @@ TEST(Verifier, ASmallBugOfTheUnoptimisedEngineIsFound) {
   EXPECT_TRUE(rows[0].ok) << rows[0].trouble();
   EXPECT_FALSE(rows[1].ok);
   EXPECT_GT(rows[1].worst.needed, 100);
+}
+
+// No run is wider than one in float64, so that no run tells the error of its sums. Engines add in
+// other orders than the interpreter.
+TEST(Verifier, SumsOfFloat64MayBeInAnyOrderAndMayNotBeWrong) {
+  const Model model{.module = checked(R"(
+def @main(%x: Tensor[(8, 512), float64]) {
+  let %y = multiply(%x, 0.75f64);
+  (nn.relu(nn.dense(%y, %x)), negative(mean(%y)))
+}
+)")};
+  for (int seed = 1; seed <= 5; ++seed) {
+    Tensor x(kFloat64, {8, 512});
+    for (int64_t i = 0; i < x.size(); ++i) x.set(i, std::sin(static_cast<double>(seed + i * i)));
+    const std::vector<VerifyRow> rows = Verifier(model,
+                                                 {{find_engine("graph"), 0},
+                                                  {find_engine("graph"), 2},
+                                                  {find_engine("jit"), 2},
+                                                  {&kPlantedWide, 0}},
+                                                 {})
+                                            .run({Value(x)});
+    ASSERT_EQ(rows.size(), 4u);
+    for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(rows[i].ok) << seed << ": " << rows[i].trouble();
+    EXPECT_FALSE(rows[3].ok) << seed;
+    EXPECT_GT(rows[3].worst.needed, 10) << seed;
+  }
 }
 
 TEST(Verifier, OneWrongEngineChangesNoOtherBound) {

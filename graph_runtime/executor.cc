@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/cat.h"
+#include "passes/in_place.h"
 
 namespace relay::graph_runtime {
 namespace {
@@ -41,7 +42,9 @@ Result<std::shared_ptr<const Program>> Program::create(passes::Plan plan, std::s
     if (s.kernel && index.emplace(s.kernel, kernels.size()).second) kernels.push_back(s.kernel);
     p->kernel_of_step_.push_back(s.kernel ? index.at(s.kernel) : SIZE_MAX);
   }
-  if (std::string wrong = options.code_generator(kernels, options.compile, p->kernels_); !wrong.empty()) {
+  toolchain::CompileOptions compile = options.compile;
+  compile.in_place = !passes::shared_parameters(p->plan_, {}).empty();
+  if (std::string wrong = options.code_generator(kernels, compile, p->kernels_); !wrong.empty()) {
     diagnostics.error(Span::none(), "cannot-compile", std::move(wrong))
         .note("`relay doctor` says what this machine lacks; the engines `interp` and `jit` run any program");
     return kReported;

@@ -10,6 +10,8 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/failure_names.h"
+#include "base/reasons.h"
 
 namespace relay::interp {
 namespace {
@@ -65,10 +67,10 @@ Watch::Watch(const Limits& limits)
 
 void Watch::look() {
   if (limits_.cancel && limits_.cancel->load(std::memory_order_relaxed))
-    throw Exhausted("the run was cancelled");
+    throw Exhausted(std::string(kCancelled));
   if (limits_.max_time && std::chrono::steady_clock::now() - began_ > *limits_.max_time) {
     const double seconds = std::chrono::duration<double>(*limits_.max_time).count();
-    throw Exhausted(fmt::format("the program ran for more than {:g} s (--max-time)", seconds));
+    throw Exhausted(fmt::format("{}{:g} s {}", kTimeReached, seconds, kTimeOption));
   }
   if ((steps_ & kNow) == 0) look_at_memory(0);
 }
@@ -82,16 +84,13 @@ void Watch::look_at_memory(uint64_t more) {
   if (fits()) return;
   return_freed_memory();
   if (fits()) return;
-  throw Exhausted(
-      cat("the program needs more than ", size_text(limits_.max_bytes), " of memory (--max-memory)"));
+  throw Exhausted(cat(kMemoryReached, size_text(limits_.max_bytes), " of memory ", kMemoryOption));
 }
 
-void Watch::out_of_fuel() const {
-  throw Exhausted(cat("the program took more than ", limits_.fuel, " steps (--fuel)"));
-}
+void Watch::out_of_fuel() const { throw Exhausted(cat(kFuelReached, limits_.fuel, " steps ", kFuelOption)); }
 
 void Watch::too_deep() const {
-  throw Exhausted(cat("evaluation is nested more than ", limits_.max_depth, " deep (--max-depth)"));
+  throw Exhausted(cat(kDepthReached, limits_.max_depth, " deep ", kDepthOption));
 }
 
 }  // namespace relay::interp

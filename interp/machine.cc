@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "base/cat.h"
+#include "base/limit_at.h"
+#include "base/reasons.h"
 #include "interp/captures.h"
 #include "ir/fields.h"
 #include "kernel/execute.h"
@@ -42,6 +44,10 @@ bool fits(Pattern pattern, const Value& value, std::vector<std::pair<const Var*,
   }
   return true;
 }
+
+// The place of an expression of the function. Passes make expressions that stand nowhere: then it
+// is that of the function.
+Span place(Span span, const Fn* fn) { return span.known() || !fn ? span : fn->span; }
 
 }  // namespace
 
@@ -77,7 +83,7 @@ Value Machine::run() {
     while (advance(bound)) {
     }
   } catch (const Exhausted& limit) {
-    throw Exhausted(cat(limit.what(), where()));
+    throw LimitAt(cat(limit.what(), where()), place(at_.span, at_.fn));
   }
   return std::get<Value>(std::move(state_));
 }
@@ -106,10 +112,8 @@ std::string Machine::where() const {
   }
   if (auto own = self_.find(at_.fn); name.empty() && own != self_.end())
     name = cat("%", own->second->name.text());
-  // Passes make expressions that stand nowhere; their function has a place.
-  const Span span = at_.span.known() || !at_.fn ? at_.span : at_.fn->span;
-  const std::string place = module_.context().sources().place(span);
-  return cat(name.empty() ? "" : cat(", in ", name), place.empty() ? "" : cat(" at ", place));
+  const std::string text = module_.context().sources().place(place(at_.span, at_.fn));
+  return cat(name.empty() ? "" : cat(", in ", name), text.empty() ? "" : cat(" at ", text));
 }
 
 void Machine::push(Context k) {
@@ -325,7 +329,7 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
   } catch (const Trap& trap) {
     throw Trap(trap.what(), trap.span.known() ? trap.span : span);
   } catch (const std::bad_alloc&) {
-    throw Exhausted(cat("not enough memory for the results of kernel @", name.text()));
+    throw Exhausted(cat(kNotEnoughMemory, "the results of kernel @", name.text()));
   }
   return results.size() == 1 ? results[0] : Value::tuple(std::move(results));
 }

@@ -1,4 +1,6 @@
 // Run-time shapes against declared ones, and the text of values.
+#include <set>
+
 #include "base/cat.h"
 #include "base/failure.h"
 #include "interp/machine.h"
@@ -22,10 +24,12 @@ struct Place {
              span);
 }
 
-// The tensors that the types name, in order.
+// The tensors that the types name, in order. Tuples may share parts, and then have more of them
+// than any memory holds: each tuple is looked at once for each of its types.
 std::vector<Place> places(std::span<const Value> values, std::span<const Type> types) {
   std::vector<Place> out;
   std::vector<std::pair<const Value*, Type>> pending;
+  std::set<std::pair<const std::vector<Value>*, Type>> seen;
   for (size_t i = values.size(); i-- > 0;) pending.emplace_back(&values[i], types[i]);
   while (!pending.empty()) {
     auto [value, t] = pending.back();
@@ -34,6 +38,7 @@ std::vector<Place> places(std::span<const Value> values, std::span<const Type> t
     if (const auto* tensor = t->as<TensorType>(); tensor && value->is_tensor()) {
       out.push_back({&value->tensor(), tensor});
     } else if (const auto* tuple = t->as<TupleType>(); tuple && value->kind() == ValueKind::kTuple) {
+      if (!seen.emplace(&value->fields(), t).second) continue;
       for (size_t i = tuple->fields.size(); i-- > 0;)
         pending.emplace_back(&value->fields()[i], tuple->fields[i]);
     }

@@ -6,6 +6,7 @@
 
 #include "base/cat.h"
 #include "base/escape.h"
+#include "ir/attr_text.h"
 
 namespace relay {
 namespace {
@@ -55,29 +56,7 @@ bool operator==(const AttrValue& a, const AttrValue& b) {
   return true;
 }
 
-std::string show(const AttrValue& v) {
-  std::string out;
-  struct Open {
-    const AttrValue* list;
-    size_t next;
-  };
-  out += show_head(v);
-  std::vector<Open> open;
-  if (v.kind == AttrKind::kList) open.push_back({&v, 0});
-  while (!open.empty()) {
-    Open& top = open.back();
-    if (top.next == top.list->list.size()) {
-      out += "]";
-      open.pop_back();
-      continue;
-    }
-    if (top.next > 0) out += ", ";
-    const AttrValue& item = top.list->list[top.next++];
-    out += show_head(item);
-    if (item.kind == AttrKind::kList) open.push_back({&item, 0});
-  }
-  return out;
-}
+std::string show(const AttrValue& v) { return attr_text(v, show_head); }
 
 const AttrValue* Attrs::find(std::string_view name) const {
   for (const Attr& a : *this) {

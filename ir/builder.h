@@ -1,6 +1,6 @@
 // Builder: makes expressions in a context. Nodes it makes carry its current span.
 //
-// It does not know types; `op::call` (op/infer.h) makes operator calls that are typed at once.
+// It does not know types; `op::call` (op/apply.h) makes operator calls that are typed at once.
 #pragma once
 
 #include <initializer_list>

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/analysis.h"
+#include "ir/evaluation_order.h"
 #include "ir/rewrite.h"
 
 namespace relay {
@@ -80,6 +81,7 @@ TEST_P(Deep, EveryTraversalSurvives) {
 
   EXPECT_TRUE(free_vars(main).empty());
   EXPECT_EQ(scopes(main).all[0].body, main);
+  EXPECT_EQ(evaluation_order(main).size(), nodes);
   EXPECT_EQ(well_formed(m), std::vector<std::string>());
   EXPECT_TRUE(alpha_equal(m, again));
   EXPECT_EQ(structural_hash(main), structural_hash(again.function("main")));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/analysis.h"
+#include "ir/reachable.h"
 #include "ir/rewrite.h"
 #include "ir/testing.h"
 #include "kernel/builder.h"
@@ -113,6 +114,22 @@ TEST_F(Analysis, FreeVarsAndGlobals) {
   const Fn* f = fn({x}, b.call(b.global("g"), {z, x, y, b.call(b.global("a"), {z}), b.global("g")}));
   EXPECT_EQ(free_vars(f), (std::vector<const Var*>{z, y}));
   EXPECT_EQ(mentioned_globals(f), (std::vector<Symbol>{c.symbol("a"), c.symbol("g")}));
+}
+
+TEST_F(Analysis, FunctionsReachWhatTheyMention) {
+  m.set_function("main", fn({}, b.call(b.global("f"), {})));
+  m.set_function("f", fn({}, b.tuple({b.global("main"), b.global("k")})));
+  m.set_function("unused", fn({}, b.tuple({b.global("f"), b.global("also_unused")})));
+  m.set_function("also_unused", fn({}, one()));
+  EXPECT_EQ(reachable_from(m, "main"), (std::set<Symbol>{c.symbol("main"), c.symbol("f"), c.symbol("k")}));
+  EXPECT_EQ(reachable_from(m, "unused").size(), 5u);
+  EXPECT_EQ(reachable_from(m, "no_such"), std::set<Symbol>{c.symbol("no_such")});
+
+  const Module reached = only_reachable_from(m, "main");
+  EXPECT_EQ(reached.functions().size(), 2u);
+  EXPECT_EQ(reached.function("f"), m.function("f"));
+  EXPECT_EQ(reached.function("unused"), nullptr);
+  EXPECT_TRUE(only_reachable_from(reached, "main").same(reached));
 }
 
 TEST_F(Analysis, SharedNodesAreBoundInTheLowestCommonScope) {

@@ -86,7 +86,7 @@ Prepared prepare(const Module& checked, const Options& options) {
   };
   Prepared out;
   if (const Result<Module> lowered = after(
-          passes::default_pipeline(options.compile.opt_level, target::default_target(), options.denormals),
+          passes::default_pipeline(options.compile.opt_level, options.compile.target, options.denormals),
           out.refusal))
     return {*lowered};
   // `lower` would have made the checks of kernels explicit.

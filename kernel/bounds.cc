@@ -13,6 +13,8 @@ namespace {
 
 using End = std::optional<int64_t>;
 
+constexpr size_t kMostEnds = 64;  // of one variable: a proof may try all of them
+
 // Arithmetic on ends; what does not fit 64 bits is unbounded.
 End add(End a, End b) {
   int64_t r;
@@ -72,6 +74,24 @@ bool inside(const Interval& a, const Interval& b) {
   return (!b.low || (a.low && *a.low >= *b.low)) && (!b.high || (a.high && *a.high <= *b.high));
 }
 
+// Are there values of the variables for which `a < b` is seen to fail? Linear in both. Each
+// variable has the least value of its range, and shape variables without one are large. An iterator
+// may be 0, because what it stands in runs only if its extent is more.
+bool fails_somewhere(Expr a, Expr b, const std::unordered_map<const ExprNode*, Interval>& ranges) {
+  constexpr int64_t kLarge = 1'000'003;
+  std::unordered_map<const ExprNode*, int64_t> values;
+  for (Expr e : {a, b}) {
+    for (Expr v : variables(e)) {
+      const auto range = ranges.find(v.get());
+      const End low = range != ranges.end() ? range->second.low : v->shape_variable ? End(kLarge) : End();
+      if (!low) return false;
+      values[v.get()] = *low;
+    }
+  }
+  const std::optional<int64_t> x = evaluate(a, values), y = evaluate(b, values);
+  return x && y && *x >= *y;
+}
+
 }  // namespace
 
 bool may_wrap(const ExprNode* n) { return n->may_wrap; }
@@ -87,8 +107,6 @@ void Bounds::bind(Expr variable, Expr extent) {
   if (extent->kind == ExprKind::kInt) {
     last_.erase(variable.get());
   } else {
-    // A proof may try all of them.
-    constexpr size_t kMostEnds = 64;
     std::vector<Expr> ends;
     for_each_node(extent, [&](const ExprNode* n) {
       if (n->kind == ExprKind::kMin) return ends.size() < kMostEnds;
@@ -172,7 +190,7 @@ Interval Bounds::compute(Expr e, Known& known) const {
   }
 }
 
-Expr Bounds::widen(Expr e, bool upwards, size_t choice) const {
+Expr Bounds::widen(Expr e, bool upwards, size_t choice, size_t& choices) const {
   // Each round replaces one variable by its end, the one that was bound last first: its end may
   // cancel the others.
   size_t limit = bound_ + 1;
@@ -191,6 +209,7 @@ Expr Bounds::widen(Expr e, bool upwards, size_t choice) const {
     }
     if (!ends) return e;
     limit = ends->order;
+    if (choices < kMostEnds) choices = std::lcm(choices, ends->values.size());
     Expr next = e->pool->integer(0);
     for (const polynomial::Term& t : terms) {
       Expr rest = e->pool->integer(1), end = e->pool->integer(1);
@@ -213,19 +232,43 @@ Expr Bounds::widen(Expr e, bool upwards, size_t choice) const {
   }
 }
 
+template <class Visit>
+bool Bounds::any_widened(Expr e, bool upwards, Visit enough) const {
+  size_t most = 0;
+  for (const auto& [variable, ends] : last_) most = std::max(most, ends.values.size());
+  // A choice takes the end of its number modulo their number. So results repeat after the least
+  // common multiple of these numbers.
+  size_t choices = 1;
+  for (size_t choice = 0; choice < std::min(choices, most); ++choice) {
+    const Expr widened = widen(e, upwards, choice, choices);
+    if (widened != e && enough(widened)) return true;
+  }
+  return false;
+}
+
+bool Bounds::is_at_most(Expr a, Expr b, int64_t most) const {
+  const auto fits = [&](const Interval& d) { return d.high && *d.high <= most; };
+  // Often enough, and without making an expression.
+  if (fits(of(a) + -of(b))) return true;
+  if (may_wrap(a.get()) || may_wrap(b.get())) return false;
+  const Expr d = a - b;
+  return fits(of(d)) || any_widened(d, /*upwards=*/true, [&](Expr e) { return fits(of(e)); });
+}
+
 Interval Bounds::difference(Expr a, Expr b) const {
   if (may_wrap(a.get()) || may_wrap(b.get())) return of(a) + -of(b);
   const Expr d = a - b;
   Interval out = of(d);
-  if (!last_.empty()) {
-    size_t choices = 0;
-    for (const auto& [variable, ends] : last_) choices = std::max(choices, ends.values.size());
-    for (size_t choice = 0; choice < choices; ++choice) {
-      const End high = of(widen(d, true, choice)).high, low = of(widen(d, false, choice)).low;
-      if (high && (!out.high || *high < *out.high)) out.high = high;
-      if (low && (!out.low || *low > *out.low)) out.low = low;
-    }
-  }
+  any_widened(d, /*upwards=*/true, [&](Expr e) {
+    const End high = of(e).high;
+    if (high && (!out.high || *high < *out.high)) out.high = high;
+    return false;
+  });
+  any_widened(d, /*upwards=*/false, [&](Expr e) {
+    const End low = of(e).low;
+    if (low && (!out.low || *low > *out.low)) out.low = low;
+    return false;
+  });
   return out;
 }
 
@@ -258,14 +301,11 @@ void Bounds::assume_comparison(Expr condition) {
   less_.push_back({sum, a->pool->integer(-quotient_down(constant, g))});
 }
 
-bool Bounds::less_by_range(Expr a, Expr b) const {
-  const Interval d = difference(a, b);
-  return d.high && *d.high < 0;
-}
-
 bool Bounds::proves_less(Expr a, Expr b) const {
-  if (less_by_range(a, b)) return true;
+  if (is_at_most(a, b, -1)) return true;
   if (may_wrap(a.get()) || may_wrap(b.get())) return false;
+  // Each attempt below is linear, and there is one for each quotient on the way down.
+  if (less_.empty() && a->weight > kSmallWeight && fails_somewhere(a, b, ranges_)) return false;
   // p < q is p <= q - 1, so a <= a + c * (q - 1 - p) for c > 0. The c to try is the one that
   // cancels the first term.
   for (const auto& [p, q] : less_) {
@@ -280,7 +320,7 @@ bool Bounds::proves_less(Expr a, Expr b) const {
                         : first.coefficient % t.coefficient == 0 ? first.coefficient / t.coefficient
                                                                  : 0;
       if (c < 1 || k < 1) continue;
-      if (less_by_range(a * k + (q - 1 - p) * c, b * k)) return true;
+      if (is_at_most(a * k + (q - 1 - p) * c, b * k, -1)) return true;
     }
   }
   // rest + x // c < b if rest * c + x < b * c, for c > 0.
@@ -293,11 +333,7 @@ bool Bounds::proves_less(Expr a, Expr b) const {
   }
   return false;
 }
-bool Bounds::proves_less_equal(Expr a, Expr b) const {
-  if (a == b) return true;
-  const Interval d = difference(a, b);
-  return d.high && *d.high <= 0;
-}
+bool Bounds::proves_less_equal(Expr a, Expr b) const { return a == b || is_at_most(a, b, 0); }
 bool Bounds::proves_equal(Expr a, Expr b) const { return a == b || difference(a, b) == Interval::single(0); }
 bool Bounds::proves_not_equal(Expr a, Expr b) const {
   if (a == b) return false;

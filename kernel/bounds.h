@@ -48,10 +48,14 @@ class Bounds {
   using Known = std::unordered_map<const ExprNode*, Interval>;
   Interval of(Expr e, Known& known) const;  // `known`: of what is shared
   Interval compute(Expr e, Known& known) const;
-  // Variables with symbolic upper ends are replaced by the end that makes the value largest (or
-  // smallest); of several upper ends, the one of that number.
-  Expr widen(Expr e, bool upwards, size_t choice) const;
-  bool less_by_range(Expr a, Expr b) const;
+  // Replaces each variable that has symbolic upper ends by the end that makes the value largest (or
+  // smallest). Of several ends it takes the one of that number, modulo their number. Makes
+  // `choices` a multiple of their number, unless there are no more ends than choices already.
+  Expr widen(Expr e, bool upwards, size_t choice, size_t& choices) const;
+  // Is there an expression that `widen` gives, other than `e`, for which `enough` is true?
+  template <class Visit>
+  bool any_widened(Expr e, bool upwards, Visit enough) const;
+  bool is_at_most(Expr a, Expr b, int64_t most) const;  // a - b
   // The range of a - b.
   Interval difference(Expr a, Expr b) const;
 

@@ -75,6 +75,20 @@ class DeepExpressions : public ::testing::Test {
 TEST_F(DeepExpressions, ChainsOfDivisions) {
   ask_all(chain(i_ + n_, [&](Expr e) { return floor_div(e + n_, n_ + 1); }));
 }
+// As extents of tensors that are halved again and again. Each quotient is compared
+// with its divisor.
+TEST_F(DeepExpressions, ChainsOfHalvings) {
+  const auto halved = [&](int times, int64_t added = 1) {
+    return chain(n_, [&](Expr half) { return floor_div(half + added, 2); }, times);
+  };
+  Bounds bounds;
+  for (int64_t added = 1; added <= 6; ++added) {
+    EXPECT_EQ(simplify(halved(500, added), bounds), halved(500, added));
+    EXPECT_FALSE(bounds.proves_less(halved(500, added), pool_.integer(2)));
+  }
+  EXPECT_TRUE(bounds.proves_less(halved(40), n_ + 2));
+  EXPECT_FALSE(bounds.proves_less(halved(40), n_));
+}
 TEST_F(DeepExpressions, ChainsOfMinima) {
   ask_all(chain(i_ + n_, [&](Expr e) { return min(floor_mod(e, n_ + 2), n_); }));
 }

@@ -7,6 +7,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "kernel/fields.h"
 #include "kernel/fits.h"
 #include "kernel/initial_values.h"
@@ -61,7 +62,7 @@ struct Check {
 
 class Checks {
  public:
-  Checks(const Kernel& k, ExprPool& pool) : pool_(pool), place_(cat("kernel `@", k.name.text(), "`: ")) {
+  Checks(const Kernel& k, ExprPool& pool) : pool_(pool), place_(cat(kOfKernel, k.name.text(), kEndOfPlace)) {
     // These tensors exist.
     for (const auto& list : {k.inputs, k.outputs}) {
       for (const Buffer* b : list) extents_.insert(extents_.end(), b->shape.begin(), b->shape.end());
@@ -79,7 +80,7 @@ class Checks {
     for (size_t d = 0; d < indices.size(); ++d) {
       const Expr i = indices[d], extent = buffer.shape[d];
       out.push_back({logical_and(less_equal(pool_.integer(0), i), less(i, extent)),
-                     cat(place_, text(i, "index"), " is out of range of dim ", d, " of `", buffer.name.text(),
+                     cat(place_, text(i, kAnIndex), kOutOfRangeOfDim, d, " of `", buffer.name.text(),
                          "`, which has extent ", text(extent, "its extent")),
                      i});
     }
@@ -127,11 +128,11 @@ class Checks {
         const Expr a = n->args[0], b = n->args[1];
         const DType d = n->dtype;
         out.push_back({not_equal(b, pool_.integer(0, d)),
-                       cat(place_, "integer division by zero in ", text(n, "a quotient"))});
+                       cat(place_, kDivisionByZero, kInPlace, text(n, "a quotient"))});
         if (!d.is_signed_int()) return out;
         const Expr least = pool_.integer(INT64_MIN >> (64 - d.bits), d);
         out.push_back({logical_or(not_equal(b, pool_.integer(-1, d)), not_equal(a, least)),
-                       cat(place_, "integer quotient does not fit in ", text(n, "a quotient"))});
+                       cat(place_, kQuotientTooLarge, kInPlace, text(n, "a quotient"))});
         return out;
       }
       case ExprKind::kShiftLeft:
@@ -140,7 +141,7 @@ class Checks {
         const DType d = n->dtype;
         Expr holds = less(b, pool_.integer(d.bits, d));
         if (d.is_signed_int()) holds = logical_and(less_equal(pool_.integer(0, d), b), holds);
-        out.push_back({holds, cat(place_, "shift by at least the width in ", text(n, "a shift"))});
+        out.push_back({holds, cat(place_, kShiftTooWide, kInPlace, text(n, "a shift"))});
         return out;
       }
       default: return out;

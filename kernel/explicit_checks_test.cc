@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/failure.h"
+#include "base/failure_names.h"
 #include "kernel/builder.h"
 #include "kernel/execute.h"
 #include "kernel/statements.h"
@@ -101,6 +102,10 @@ TEST_F(ExplicitChecks, QuotientsAndShifts) {
   EXPECT_EQ(trap(k, least, whole(kInt64, {63})), "none");
   EXPECT_NE(trap(k, least, whole(kInt64, {0})).find("division by zero in `trunc_mod(x[0], y[vi0])`"),
             std::string::npos);
+  EXPECT_EQ(name_of_trap(trap(k, least, whole(kInt64, {0}))), "division-by-zero");
+  EXPECT_EQ(name_of_trap(trap(k, least, whole(kInt64, {-1}))), "integer-overflow");
+  EXPECT_EQ(name_of_trap(trap(k, least, whole(kInt64, {64}))), "shift-out-of-range");
+  EXPECT_EQ(name_of_trap(trap(k, whole(kInt64, {}), whole(kInt64, {1}))), "index-out-of-range");
   EXPECT_NE(trap(k, least, whole(kInt64, {-1})).find("quotient does not fit"), std::string::npos);
   EXPECT_NE(trap(k, least, whole(kInt64, {64})).find("shift by at least the width"), std::string::npos);
   EXPECT_NE(trap(k, whole(kInt64, {}), whole(kInt64, {1})).find("`0` is out of range of dim 0 of `x`"),

@@ -170,7 +170,7 @@ struct ReadExtent {
 struct External {
   Symbol symbol;
   List<Expr> extents;  // over the shape variables
-  // Where this process has it. Empty and null unless a library was named (tools/libraries.h); no
+  // Where this process has it. Empty and null unless a library was named (driver/libraries.h); no
   // part of what the program means.
   Symbol library = {};  // a path
   void* function = nullptr;
@@ -178,8 +178,9 @@ struct External {
 
 // Parameters in order: inputs, outputs, temporaries. Temporaries are allocated by the caller, so
 // that they are part of its memory plan; their contents mean nothing before and after. Outputs
-// overlap with nothing. The free shape variables of the buffers' shapes are further parameters, see
-// `shape_parameters`: who calls the kernel works them out from the shapes of the inputs, and from
+// overlap with nothing, but for an input that may_share allows (in_place.h). The free shape
+// variables of the buffers' shapes are further parameters, see `shape_parameters`: who calls the
+// kernel works them out from the shapes of the inputs, and from
 // their elements where `read_extents` says so.
 struct Kernel {
   Symbol name;

@@ -6,6 +6,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/reasons.h"
 
 namespace relay::kernel::scalar {
 namespace {
@@ -53,12 +54,12 @@ T apply(Math fn, T a, T b) {
 }
 
 int64_t divide(ExprKind kind, DType d, int64_t a, int64_t b) {
-  if (b == 0) throw Trap("integer division by zero");
+  if (b == 0) throw Trap(kDivisionByZero);
   if (d.is_unsigned_int()) {
     const bool quotient = kind == ExprKind::kFloorDiv || kind == ExprKind::kTruncDiv;
     return of_bits(quotient ? bits(a) / bits(b) : bits(a) % bits(b));
   }
-  if (a == INT64_MIN && b == -1) throw Trap("integer quotient does not fit");
+  if (a == INT64_MIN && b == -1) throw Trap(kQuotientTooLarge);
   const int64_t q = a / b, r = a % b;
   const bool down = r != 0 && (r < 0) != (b < 0);
   switch (kind) {
@@ -111,7 +112,7 @@ int64_t binary(ExprKind kind, DType d, int64_t a, int64_t b) {
     case ExprKind::kBitXor: return wrap(d, a ^ b);
     case ExprKind::kShiftLeft:
     case ExprKind::kShiftRight:
-      if (b < 0 || b >= d.bits) throw Trap("shift by at least the width");
+      if (b < 0 || b >= d.bits) throw Trap(kShiftTooWide);
       if (kind == ExprKind::kShiftLeft) return wrap(d, of_bits(bits(a) << b));
       return d.is_unsigned_int() ? of_bits(bits(a) >> b) : a >> b;
     case ExprKind::kEqual: return a == b;

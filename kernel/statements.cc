@@ -238,17 +238,21 @@ std::vector<const Buffer*> all_buffers(const Kernel& k) {
   return out;
 }
 
+uint32_t next_buffer_id(const Kernel& k) {
+  uint32_t id = 0;
+  for (const Buffer* b : all_buffers(k)) id = std::max(id, b->id + 1);
+  return id;
+}
+
 const Buffer* new_buffer(ExprPool& pool, const Kernel& k, std::string_view name, DType dtype,
                          const std::vector<Expr>& shape, Scope scope) {
-  uint32_t id = 0;
   std::unordered_set<std::string> names;
-  for (const Buffer* b : all_buffers(k)) {
-    id = std::max(id, b->id + 1);
-    names.insert(b->name.str());
-  }
+  for (const Buffer* b : all_buffers(k)) names.insert(b->name.str());
   std::string unique(name);
   for (int i = 1; names.contains(unique); ++i) unique = cat(name, "_", i);
-  return pool.arena().make<Buffer>(id, pool.symbols().intern(unique), dtype, pool.arena().list(shape), scope);
+  Arena& arena = pool.arena();
+  return arena.make<Buffer>(next_buffer_id(k), pool.symbols().intern(unique), dtype, arena.list(shape),
+                            scope);
 }
 
 std::string unused_block_name(Stmt s, std::string_view wanted) {

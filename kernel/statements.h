@@ -63,6 +63,8 @@ const Block* find_block(Stmt s, std::string_view name);  // null if there is non
 
 // All buffers: parameters and allocated ones, by order of appearance.
 std::vector<const Buffer*> all_buffers(const Kernel& k);
+// The first number above those of its buffers.
+uint32_t next_buffer_id(const Kernel& k);
 // A buffer with an id that no other buffer of the kernel has.
 const Buffer* new_buffer(ExprPool& pool, const Kernel& k, std::string_view name, DType dtype,
                          const std::vector<Expr>& shape, Scope scope);

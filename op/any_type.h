@@ -9,6 +9,8 @@
 
 namespace relay::op {
 
-inline bool takes_any_type(const OpDef& op) { return &op == &kCheckpoint; }
+inline bool takes_any_type(const OpDef& op) {
+  return &op == &kCheckpoint || &op == &kOnDevice || &op == &kDeviceCopy;
+}
 
 }  // namespace relay::op

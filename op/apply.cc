@@ -4,14 +4,17 @@
 #include <cmath>
 #include <new>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "ir/traverse.h"
 #include "op/any_type.h"
 #include "op/parts.h"
 #include "op/registry.h"
+#include "op/whole_extents.h"
 
 namespace relay::op {
 namespace {
@@ -48,13 +51,20 @@ std::optional<std::span<const Type>> fields_of(Type t) {
 }
 
 // The tensors of a type that may have parts which are not known yet: `flatten` wants all of them.
+// Calls f on each tensor type once: types share parts.
 template <class F>
 void for_each_tensor(Type root, const F& f) {
-  for_each_leaf<Type>(
-      std::span(&root, 1), [](Type t) { return fields_of(t); },
-      [&](Type leaf) {
-        if (const auto* t = leaf ? leaf->as<TensorType>() : nullptr) f(*t);
-      });
+  std::vector<Type> pending{root};
+  std::unordered_set<Type> seen;
+  while (!pending.empty()) {
+    const Type t = pending.back();
+    pending.pop_back();
+    if (!t) continue;
+    if (const auto* tensor = t->as<TensorType>()) f(*tensor);
+    const auto* tuple = t->as<TupleType>();
+    if (!tuple || !seen.insert(t).second) continue;
+    for (size_t i = tuple->fields.size(); i-- > 0;) pending.push_back(tuple->fields[i]);
+  }
 }
 
 bool is_data(const Value& v) {
@@ -138,10 +148,10 @@ Type without_complex_dims(Context& context, Type t) {
   return context.tuple_type(fields);
 }
 
-}  // namespace
-
-Type relate(Relation& r, const OpDef& op, const Attrs& attrs) {
+// As the operator says, once its extents are looked at.
+Type relate_whole(Relation& r, const OpDef& op, const Attrs& attrs) {
   const Type result = op.relate(r, attrs);
+  if (takes_any_type(op)) return result;  // it is as large and as deep as a program makes it
   for_each_tensor(result, [&](const TensorType& t) {
     for (size_t i = 0; i < t.rank(); ++i) {
       r.require_fits(t.dims[i], kAttributes, cat("dimension ", i, " of the result"));
@@ -152,7 +162,19 @@ Type relate(Relation& r, const OpDef& op, const Attrs& attrs) {
       }
     }
   });
-  return without_complex_dims(r.context(), result);
+  return result;
+}
+
+void require_arity(const OpDef& op, std::span<const Type> args) {
+  if (args.size() == op.params.size()) return;
+  throw RelationError{kAttributes, cat("takes ", op.params.size(), " arguments, not ", args.size())};
+}
+
+}  // namespace
+
+Type relate(Relation& r, const OpDef& op, const Attrs& attrs) {
+  const Type result = relate_whole(r, op, attrs);
+  return takes_any_type(op) ? result : without_complex_dims(r.context(), result);
 }
 
 void require_countable(Type result) {
@@ -166,11 +188,15 @@ void require_countable(Type result) {
 }
 
 Type infer(Context& context, const OpDef& op, std::span<const Type> args, const Attrs& attrs) {
-  if (args.size() != op.params.size()) {
-    throw RelationError{kAttributes, cat("takes ", op.params.size(), " arguments, not ", args.size())};
-  }
+  require_arity(op, args);
   Relation r(context, args);
   return relate(r, op, attrs);
+}
+
+Type infer_whole(Context& context, const OpDef& op, std::span<const Type> args, const Attrs& attrs) {
+  require_arity(op, args);
+  Relation r(context, args);
+  return relate_whole(r, op, attrs);
 }
 
 Expr call(Builder& b, const OpDef& op, std::span<const Expr> args, const std::vector<AttrArg>& attrs) {
@@ -234,7 +260,7 @@ Value evaluate_by_parts(Context& context, const OpDef& op, std::span<const Value
       }
     } catch (const std::bad_alloc&) {
       throw Exhausted(
-          cat("not enough memory for the result of `", op.name, "`, ", relay::show(out_types[i], 80)));
+          cat(kNotEnoughMemory, "the result of `", op.name, "`, ", relay::show(out_types[i], 80)));
     } catch (const Exhausted& limit) {
       throw Exhausted(
           cat(limit.what(), " for the result of `", op.name, "`, ", relay::show(out_types[i], 80)));

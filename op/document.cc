@@ -98,7 +98,9 @@ std::string describe(const OpDef& op, std::string_view example) {
   } else {
     facts.push_back(cat("Fusion: ", describe(op.fusion), "."));
     facts.push_back(op.differentiate ? "Differentiable."
-                                     : cat("Not differentiable: ", op.not_differentiable, "."));
+                    : op.not_differentiable.empty()
+                        ? "Differentiable, by its kernel."
+                        : cat("Not differentiable: ", op.not_differentiable, "."));
   }
   facts.push_back(cat("Effects: ", describe(op.effects), "."));
   facts.push_back(cat("Tolerance: ", describe(op.tolerance), "."));
@@ -121,7 +123,8 @@ std::string other_names() {
     out += cat("| `", cell(r.means), "` | ", cell(r.doc), " | ", attrs, " |\n");
   }
   out +=
-      "\n## Names without an operator\n\nThey call the machinery of another implementation. A program that "
+      "\n## Names without an operator\n\nMost of them call the machinery of another implementation. A "
+      "program that "
       "has one "
       "is refused, for this reason:\n\n| name | reason |\n|---|---|\n";
   for (const Absent& a : absent_operators()) out += cat("| `", a.name, "` | ", cell(a.reason), " |\n");

@@ -1,24 +1,13 @@
 #include "op/grad.h"
 
 #include "base/cat.h"
+#include "ir/type_parts.h"
 #include "op/define.h"
 
 namespace relay::op {
 namespace {
 
 // Tuples in the types of parameters and results, however nested, are of tensors.
-bool is_of_tensors(Type root) {
-  std::vector<Type> pending{root};
-  while (!pending.empty()) {
-    const Type t = pending.back();
-    pending.pop_back();
-    if (t->kind == TypeKind::kTensor) continue;
-    if (t->kind != TypeKind::kTuple) return false;
-    for_each_part(t, [&](Type part) { pending.push_back(part); });
-  }
-  return true;
-}
-
 Type relate(Relation& r, const NoAttrs&) {
   const auto* fn = r.type(0)->as<FnType>();
   if (!fn) r.fail(0, "expected a function", Slug("not-a-function"));

@@ -135,8 +135,8 @@ struct OpDef {
   std::function<void(const Attrs&, Args, Results, Sums)> evaluate = {};
   std::function<Expr(Builder&, const Attrs&, const Site&)> expand = {};
   // One adjoint for each argument, of the argument's type; null where it is zero everywhere or
-  // there is none, as for an index. The rule itself is null for operators that have no
-  // gradient, see above.
+  // there is none, as for an index. The rule itself is null for operators that have no gradient,
+  // see above, and for those whose gradient comes from their kernel (passes/gradient/kernels.h).
   std::function<std::vector<Expr>(Builder&, const Attrs&, const Site&)> differentiate = {};
   std::function<std::vector<kernel::Tensor>(kernel::Builder&, const Attrs&, const Lowering&)> lower = {};
   // Of operators whose results have extents that data tell, each a `?` of their types: a vector of

@@ -1,4 +1,5 @@
 // The structs of attributes that op/ publishes are those that the operators are defined by.
+#include "op/dyn/view.h"
 #include "op/math/convert.h"
 #include "op/nn/convolution.h"
 #include "op/nn/matmul.h"
@@ -6,7 +7,9 @@
 #include "op/nn/pooling.h"
 #include "op/ops.h"
 #include "op/reduce/reduction.h"
+#include "op/reduce/variance.h"
 #include "op/tensor/join.h"
+#include "op/tensor/repeat.h"
 #include "op/tensor/reshape.h"
 #include "op/tensor/slice.h"
 #include "op/tensor/transpose.h"
@@ -38,7 +41,12 @@ TEST(Published, StructsHaveTheAttributesOfTheirOperators) {
   expect_defined_by<StridedSliceAttrs>(kStridedSlice);
   expect_defined_by<TransposeAttrs>(kTranspose);
   expect_defined_by<ReshapeAttrs>(kReshape);
+  expect_defined_by<SplitAttrs>(kSplit);
+  expect_defined_by<RepeatAttrs>(kRepeat);
+  expect_defined_by<ReverseAttrs>(kReverse);
   expect_defined_by<ReduceAttrs>(kSum);
+  expect_defined_by<VarianceAttrs>(kVariance);
+  expect_defined_by<DynReshapeAttrs>(kDynReshape);
 }
 
 TEST(Published, AxesOfATransposeCountFromTheFront) {

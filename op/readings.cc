@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "op/apply.h"
 #include "op/define.h"
 #include "op/ops.h"
@@ -10,7 +11,6 @@
 namespace relay::op {
 namespace {
 
-constexpr std::string_view kOneDevice = "Programs here do not say on which device a value is.";
 constexpr std::string_view kHint = "It marks a place for passes of another compiler.";
 constexpr std::string_view kMemory = "Memory is planned by the compiler, and counted by the interpreter.";
 
@@ -108,6 +108,53 @@ Expr reshape_tensor(Builder& b, std::span<const Expr> args, const Attrs& attrs) 
   return b.call(b.op(kDynReshape), args, b.context().attrs({{"allowzero", true}}));
 }
 
+struct DynTopkAttrs {
+  std::optional<int64_t> k = {};
+  int64_t axis = -1;
+  std::string ret_type = "both";
+  bool is_ascend = false;
+  DType dtype = kInt32;
+  static constexpr auto kFields =
+      fields(field("k", &DynTopkAttrs::k, ""), field("axis", &DynTopkAttrs::axis, ""),
+             field("ret_type", &DynTopkAttrs::ret_type, ""), field("is_ascend", &DynTopkAttrs::is_ascend, ""),
+             field("dtype", &DynTopkAttrs::dtype, ""));
+};
+
+// The first k of what sort and argsort give; less than 1: all, as for topk.
+Expr topk(Builder& b, std::span<const Expr> args, const Attrs& attrs) {
+  const auto a = read_attrs<DynTopkAttrs>(attrs);
+  if (a.k) throw RelationError{kAttributes, "k must be None: the argument of that name stands for it"};
+  if (a.ret_type != "both" && a.ret_type != "values" && a.ret_type != "indices") {
+    throw RelationError{
+        kAttributes, cat("ret_type must be \"both\", \"values\" or \"indices\", not \"", a.ret_type, "\"")};
+  }
+  Context& context = b.context();
+  const auto vector = [&](int64_t v) {
+    Tensor t(kInt64, {1});
+    t.set_int(0, v);
+    return b.constant(std::move(t));
+  };
+  const auto call = [&](const OpDef& op, std::initializer_list<Expr> of, const std::vector<AttrArg>& with) {
+    return b.call(b.op(op), of, context.attrs(with));
+  };
+  const Expr wide = call(kCast, {args[1]}, {{"dtype", DType(kInt64)}});
+  const Expr count = call(kReshape, {wide}, {{"newshape", std::vector<Dim>{1}}});
+  const Expr end = call(kWhere, {call(kLess, {count, vector(1)}, {}), vector(INT64_MAX), count}, {});
+  const auto taken = [&](Expr e) {
+    return call(kDynStridedSlice, {e, vector(0), end, vector(1)}, {{"axes", std::vector<int64_t>{a.axis}}});
+  };
+  const std::vector<AttrArg> order{{"axis", a.axis}, {"is_ascend", a.is_ascend}};
+  const auto values = [&] { return taken(call(kSort, {args[0]}, order)); };
+  const auto indices = [&] {
+    std::vector<AttrArg> all = order;
+    all.push_back({"dtype", a.dtype});
+    return taken(call(kArgsort, {args[0]}, all));
+  };
+  if (a.ret_type == "values") return values();
+  if (a.ret_type == "indices") return indices();
+  return b.tuple({values(), indices()});
+}
+
 const std::vector<Reading>& table() {
   static const std::vector<Reading> kReadings = {
       {"annotation.bitpack_end", "annotation.bitpack_end(data) = data", kHint, {"data"}, {}, first},
@@ -139,12 +186,12 @@ const std::vector<Reading>& table() {
        {"program"},
        {"debug_func"},
        first},
-      {"device_copy",
-       "device_copy(data) = data",
-       kOneDevice,
-       {"data"},
-       {"src_virtual_device", "dst_virtual_device"},
-       first},
+      {"dyn.topk",
+       "dyn.topk(data, k) = (sort(data)[:k], argsort(data)[:k])",
+       "How many may be known only when the program runs: less than 1 is all, as are more than there are.",
+       {"data", "k"},
+       {"k", "axis", "ret_type", "is_ascend", "dtype"},
+       topk},
       {"memory.alloc_storage",
        "memory.alloc_storage(size, shape, alignment) = ()",
        kMemory,
@@ -158,12 +205,6 @@ const std::vector<Reading>& table() {
        {"dtype", "const_shape", "assert_shape"},
        alloc_tensor},
       {"memory.kill", "memory.kill(to_free) = ()", kMemory, {"to_free"}, {}, kill},
-      {"on_device",
-       "on_device(body) = body",
-       kOneDevice,
-       {"body"},
-       {"virtual_device", "constrain_result", "constrain_body"},
-       first},
       {"vm.reshape_tensor",
        "vm.reshape_tensor(data, shape) = reshape(data, newshape=shape)",
        "The shape may be known only when the program runs: dyn.reshape.",
@@ -193,8 +234,7 @@ const Reading* find_reading(std::string_view name) {
 Expr read(const Reading& r, Builder& b, std::span<const Expr> args, const Attrs& attrs) {
   if (args.size() != r.params.size()) {
     throw RelationError{kAttributes,
-                        cat("takes ", r.params.size(), r.params.size() == 1 ? " argument" : " arguments",
-                            ", the call has ", args.size()),
+                        cat("takes ", counted(r.params.size(), "argument"), ", the call has ", args.size()),
                         kNoOther, Slug("wrong-argument-count")};
   }
   for (const Attr& a : attrs) {

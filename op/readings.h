@@ -1,8 +1,8 @@
 // Readings: names of the established system whose calls are read as other expressions.
 //
-// There a program says on which device a value is and when its memory is taken and given back. Here
-// it does not, so that no engine and no pass has to know these names: the parser puts what they
-// mean on one device in the place of the call, for values of any type.
+// There a program says when memory is taken and given back. Here it does not, so that no engine and
+// no pass has to know these names: the parser puts what they mean in the place of the call, for
+// values of any type.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ namespace relay::op {
 
 struct Reading {
   std::string_view name;
-  std::string_view means;  // "on_device(body) = body"
+  std::string_view means;  // "debug(program) = program"
   std::string_view doc;    // why
   std::vector<std::string_view> params, attrs;
   // What a call is. There are as many arguments as parameters, and the attributes are among

@@ -12,6 +12,7 @@
 
 #include "kernel/kernel.h"
 #include "op/apply.h"
+#include "op/bounds.h"
 #include "op/registry.h"
 #include "runtime/compare.h"
 
@@ -52,10 +53,6 @@ GradientCheck compare_gradient(Context& context, const OpDef& op, const std::vec
 
 void check_gradient(const OpDef& op, const std::vector<Value>& args, const std::vector<AttrArg>& attrs = {},
                     double tolerance = 2e-6);
-
-// What the operator's tolerance allows for these results.
-std::vector<Bound> bounds(Context& context, const OpDef& op, const std::vector<Value>& args,
-                          const Attrs& attrs, const std::vector<Tensor>& results);
 
 enum class Dims { kConstant, kSymbolic };
 

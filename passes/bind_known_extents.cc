@@ -8,8 +8,8 @@
 // so that only a run tells; once the shapes of the inputs are known, nearly all are. What follows a
 // call that stays is another function, which neither fusion nor the memory plan looks into.
 //
-// After: no call that is left could go by this rule. In a function that known extents make wrong,
-// only those have gone that name none.
+// Before: types are known. After: no call that is left could go by this rule. In a function that
+// known extents make wrong, only those have gone that name none.
 #include <algorithm>
 #include <optional>
 #include <unordered_map>

@@ -5,7 +5,8 @@
 // ones, subpixel_split.h); element-wise operators, pooling, concatenation and padding take over the
 // layout of what they read. Each such value has two forms, in blocks and as it was: who cannot use
 // the first one asks for the second, and only what is asked for is computed. So a network is
-// transformed where it begins and ends.
+// transformed where it begins and ends. A convolution in groups of several channels goes on in
+// blocks if that is estimated to be faster (convolution_cost.h).
 //
 // Where a block does not divide the channels, the last one is filled up. What is computed there is
 // never read: a convolution sums over the channels that exist, other operators keep channels apart,
@@ -156,13 +157,15 @@ class Blocker {
     const op::Convolution& c = view->convolution;
     const int64_t from = x->dims[1].value(), to = w->dims[0].value();
     const bool depthwise = c.groups == from && c.groups == to && c.groups != 1;
+    const bool grouped = c.groups != 1 && !depthwise;
     // Less than half a block would be more filling than channels.
-    if (2 * to < block_ || (c.groups != 1 && !depthwise)) return nullptr;
+    if (2 * to < block_) return nullptr;
     Expr data = known(call.args[0]);
-    const bool as_it_is = !data && !depthwise && from < block_;
+    if (grouped && !gains_by_blocks(c, *x, *w, *y, data != nullptr)) return nullptr;
+    const bool as_it_is = !data && c.groups == 1 && from < block_;
     if (!data) data = as_it_is ? call.args[0] : transformed(b, call.args[0]);
     if (const int64_t tile =
-            as_it_is || depthwise ? 0 : best_tile(c, *x, *call.args[1]->as<Constant>()->value, *y);
+            as_it_is || c.groups != 1 ? 0 : best_tile(c, *x, *call.args[1]->as<Constant>()->value, *y);
         tile > 0) {
       const Expr points =
           op::packed(b, op::kContribConv2dWinogradWeightTransform, call.args[1], {{"tile_size", tile}});
@@ -178,13 +181,36 @@ class Blocker {
     }
     const Expr weight = op::packed(b, op::kLayoutTransform, call.args[1],
                                    {{"src_layout", "OIHW"}, {"dst_layout", weights_.text()}});
+    std::vector<AttrArg> attrs{
+        {"strides", c.window.stride},       {"padding", c.window.padding()},
+        {"dilation", c.window.dilation},    {"data_layout", as_it_is ? std::string("NCHW") : images_.text()},
+        {"kernel_layout", weights_.text()}, {"out_layout", images_.text()}};
+    if (grouped) {
+      attrs.push_back({"groups", c.groups});
+      attrs.push_back({"channels", to});
+    }
     return op::call(b, depthwise ? op::kContribDepthwiseConv2dNCHWc : op::kContribConv2dNCHWc, {data, weight},
-                    {{"strides", c.window.stride},
-                     {"padding", c.window.padding()},
-                     {"dilation", c.window.dilation},
-                     {"data_layout", as_it_is ? std::string("NCHW") : images_.text()},
-                     {"kernel_layout", weights_.text()},
-                     {"out_layout", images_.text()}});
+                    attrs);
+  }
+
+  // Is a convolution in groups faster on blocks? `known`: they are there.
+  bool gains_by_blocks(const op::Convolution& c, const TensorType& x, const TensorType& w,
+                       const TensorType& y, bool known) const {
+    const double data = elements(x), results = elements(y);
+    const std::vector<int64_t> one{1, 1};
+    const double taps = static_cast<double>(w.dims[2].value() * w.dims[3].value());
+    const GroupedConvolution grouped{w.dims[0].value() / c.groups,
+                                     results * static_cast<double>(w.dims[1].value()) * taps,
+                                     taps > 1 || c.window.stride != one};
+    const double transforms = layout_cycles(data) + layout_cycles(results);
+    return cycles_in_blocks(grouped, cpu_) + (known ? 0 : transforms) <=
+           cycles_as_it_is(grouped, cpu_) + (known ? transforms : 0);
+  }
+
+  static double elements(const TensorType& t) {
+    double n = 1;
+    for (Dim d : t.dims) n *= static_cast<double>(d.value());
+    return n;
   }
 
   // Phase by phase, each an ordinary convolution; then the phases' results are put

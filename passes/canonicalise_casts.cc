@@ -83,6 +83,7 @@ Module run(const Module& m, const PassContext&) {
 const Pass kCanonicaliseCasts = {
     .name = "canonicalise-casts",
     .doc = "leave out casts that change nothing, alone or between two others",
+    .skips_lets = true,
     .run = run,
 };
 

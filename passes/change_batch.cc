@@ -5,9 +5,11 @@
 //   def @main(%x: Tensor[(8, 3, 224, 224), float32]) { ... }
 //
 // The batch is the leading extent of @main's first tensor, or what `from` says. Each parameter
-// whose leading extent it is gets the new one, and all types follow anew. What the program writes
-// of them goes: types of lets and of results. In a reshape of what has the batch in front, a number
-// in front that is the batch becomes the new one. Calls of functions are inlined first.
+// whose leading extent it is gets the new one, and all types follow anew. A weight may have that
+// extent, too, as Tensor[(1, 64), float32]: with `inputs=2` only the first two parameters change.
+// What the program writes of them goes: types of lets and of results. In a reshape of what has
+// the batch in front, a number in front that is the batch becomes the new one. Calls of functions
+// are inlined first.
 //
 // The pass is refused, with the place, where an extent would be made of the batch and of others, as
 // where a reshape folds them: what is one example is not known there. It is refused, too, where a
@@ -30,13 +32,13 @@
 #include "base/cat.h"
 #include "ir/rewrite.h"
 #include "ir/traverse.h"
+#include "ir/type_parts.h"
 #include "op/ops.h"
 #include "op/registry.h"
 #include "op/tensor/reshape.h"
 #include "passes/inner_pass.h"
 #include "passes/map_types.h"
 #include "passes/pass.h"
-#include "passes/type_parts.h"
 #include "typecheck/check.h"
 
 namespace relay::passes {
@@ -51,14 +53,22 @@ std::optional<int64_t> leading(Type type) {
 
 class BatchChanger {
  public:
-  BatchChanger(const Module& m, int64_t from)
-      : out_(m), context_(m.context()), from_(from), batch_(context_.shape_variable(fresh_variable(m))) {}
+  BatchChanger(const Module& m, int64_t from, size_t inputs)
+      : out_(m),
+        context_(m.context()),
+        from_(from),
+        inputs_(inputs),
+        batch_(context_.shape_variable(fresh_variable(m))) {}
 
   // The module in which the batch has a name; nothing if no parameter has one.
   std::optional<Module> named() {
     const Fn& main = *out_.function("main");
-    for (const Var* p : main.params) {
-      if (leading(p->type) == from_) replace(p);
+    for (size_t i = 0; i < main.params.size(); ++i) {
+      if (i < inputs_ && leading(main.params[i]->type) == from_) {
+        replace(main.params[i]);
+      } else {
+        others_.insert(main.params[i]);
+      }
     }
     if (by_.empty()) return std::nullopt;
     const Expr body = rewrite(context_, main.body, [&](relay::Builder& b, Expr e) { return node(b, e); });
@@ -76,9 +86,11 @@ class BatchChanger {
   // was type checked?
   bool loses_batch(Type result, Type now) const {
     std::vector<std::pair<Type, Type>> pending{{result, now}};
+    std::set<std::pair<Type, Type>> seen;  // types share parts
     while (!pending.empty()) {
       const auto [before, after] = pending.back();
       pending.pop_back();
+      if (!seen.emplace(before, after).second) continue;
       const auto *tuple = before->as<TupleType>(), *fields = after->as<TupleType>();
       for (size_t i = 0; tuple && fields && i < tuple->fields.size(); ++i)
         pending.emplace_back(tuple->fields[i], fields->fields[i]);
@@ -139,6 +151,7 @@ class BatchChanger {
     const auto* v = e->as<Var>();
     if (v && by_.contains(v)) return by_.at(v);
     const auto* tensor = v && v->annotation ? v->annotation->as<TensorType>() : nullptr;
+    if (others_.contains(v)) return e;
     if (tensor && leading(tensor) == from_) {
       const Var* open = b.var(v->name.text());
       types_[open] = v->type;
@@ -162,9 +175,11 @@ class BatchChanger {
   Module out_;
   Context& context_;
   const int64_t from_;
+  const size_t inputs_;  // parameters of @main that may have the batch
   const Dim batch_;
   std::unordered_map<const Var*, const Var*> by_;
-  std::unordered_map<Expr, Type> types_;  // that new variables had
+  std::unordered_set<const Var*> others_;  // parameters that stay
+  std::unordered_map<Expr, Type> types_;   // that new variables had
 };
 
 // Says why the batch stays as it is.
@@ -177,9 +192,13 @@ std::string first_message(const Diagnostics& wrong) { return wrong.all().front()
 
 Module changed(const Module& m, const PassContext& pass, int64_t from, int64_t to) {
   const Span at = m.function("main")->span;
-  BatchChanger changer(m, from);
+  const int64_t inputs = pass.value("inputs");
+  BatchChanger changer(m, from, inputs == 0 ? SIZE_MAX : static_cast<size_t>(inputs));
   const std::optional<Module> named = changer.named();
-  if (!named) return refused(m, pass, at, cat("no parameter of @main has the leading extent ", from));
+  if (!named) {
+    const std::string first = inputs == 0 ? "" : cat(" up to number ", inputs);
+    return refused(m, pass, at, cat("no parameter of @main", first, " has the leading extent ", from));
+  }
   Diagnostics wrong;
   const Result<Module> open = typecheck::check(*named, wrong);
   if (!open)
@@ -222,7 +241,8 @@ const Pass kChangeBatch = {
     .doc = "let @main take another number of examples at once",
     .parameters = {{"from", 0,
                     "the leading extent that changes; 0: that of the first tensor that @main takes"},
-                   {"to", 0, "what it becomes; 0: it stays"}},
+                   {"to", 0, "what it becomes; 0: it stays"},
+                   {"inputs", 0, "how many parameters of @main may have it, from the first; 0: each"}},
     .approximates = true,  // the results are of another shape: they are compared with none before
     .run = run,
 };

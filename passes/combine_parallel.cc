@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_set>
 #include <vector>
 
@@ -133,33 +134,32 @@ class Combiner {
     return effects_.steady(call->args[0]) ? out : std::nullopt;
   }
 
+  // What branches of one group share: the input, the scope, the level, the attributes, the
+  // axes, and the weights' type but for their output channels. Types and attributes are known
+  // by their address.
+  using Key = std::tuple<Expr, uint32_t, uint32_t, const Attr*, size_t, size_t, Type>;
+  Key key_of(const Branch& branch, uint32_t scope, uint32_t level) {
+    const Call& call = *branch.call;
+    const Type weight = context_.tensor_type(other_dims(call.args[1], branch.weight_axis),
+                                             call.args[1]->type->as<TensorType>()->dtype);
+    return {call.args[0], scope, level, branch.attrs.begin(), branch.weight_axis, branch.axis, weight};
+  }
+
   // Branches join that are of one level: none of them can need the result of another.
   void collect() {
-    std::map<std::pair<Expr, std::pair<uint32_t, uint32_t>>, std::vector<size_t>> known;
+    std::map<Key, size_t> known;
     for (Expr e : order_) {
       uint32_t& own = level_[e];
       for_each_child(e, [&](Expr child) { own = std::max(own, level_.get(child)); });
       const auto branch = branch_of(e);
       if (!branch) continue;
       ++own;
-      auto& candidates = known[{branch->call->args[0], {scopes_.scope_of.get(e), own}}];
-      const auto fits = std::find_if(candidates.begin(), candidates.end(),
-                                     [&](size_t g) { return is_alike(groups_[g].branches[0], *branch); });
-      const size_t g = fits == candidates.end() ? groups_.size() : *fits;
-      if (g == groups_.size()) {
-        candidates.push_back(g);
-        groups_.emplace_back();
-      }
+      const size_t g =
+          known.try_emplace(key_of(*branch, scopes_.scope_of.get(e), own), groups_.size()).first->second;
+      if (g == groups_.size()) groups_.emplace_back();
       groups_[g].branches.push_back(*branch);
       group_of_[e] = g + 1;
     }
-  }
-
-  static bool is_alike(const Branch& a, const Branch& b) {
-    const Expr x = a.call->args[1], y = b.call->args[1];
-    return a.attrs == b.attrs && a.weight_axis == b.weight_axis && a.axis == b.axis &&
-           x->type->as<TensorType>()->dtype == y->type->as<TensorType>()->dtype &&
-           other_dims(x, a.weight_axis) == other_dims(y, b.weight_axis);
   }
 
   // The call on all weights of the group; null if it would have more bytes than can be counted.
@@ -225,6 +225,7 @@ const Pass kCombineParallelConv2d = {
     .name = "combine-parallel-conv2d",
     .doc = "compute convolutions of one input with constant weights as one",
     .parameters = {kBranches},
+    .skips_lets = true,
     .run = [](const Module& m, const PassContext& pass) { return run(m, pass, op::kConv2d); },
 };
 
@@ -232,6 +233,7 @@ const Pass kCombineParallelDense = {
     .name = "combine-parallel-dense",
     .doc = "compute calls of nn.dense on one input with constant weights as one",
     .parameters = {kBranches},
+    .skips_lets = true,
     .run = [](const Module& m, const PassContext& pass) { return run(m, pass, op::kDense); },
 };
 
@@ -239,6 +241,7 @@ const Pass kCombineParallelBatchMatmul = {
     .name = "combine-parallel-batch-matmul",
     .doc = "compute products of one batch of matrices with several as one",
     .parameters = {kBranches},
+    .skips_lets = true,
     .run = [](const Module& m, const PassContext& pass) { return run(m, pass, op::kBatchMatmul); },
 };
 

@@ -19,9 +19,8 @@
 // evaluated in the same order.
 //
 // Data types that hold functions get `Answer` as a parameter. A program stays, and `relay opt -v`
-// says why, if @main takes or gives functions, if functions are kernels already, if a function
-// literal is called where it is written and a value as well, or if types of continuations would
-// need shape variables that they cannot name.
+// says why, if @main takes or gives functions, if functions are kernels already, or if types of
+// continuations would need shape variables that they cannot name.
 //
 // Before: types are known. After: each call of a function is the last thing that the function
 // around it does; functions that @main does not reach are removed. Linear.
@@ -36,14 +35,15 @@
 
 #include "base/cat.h"
 #include "ir/analysis.h"
+#include "ir/reachable.h"
 #include "ir/rewrite.h"
+#include "ir/type_parts.h"
 #include "passes/first_problem.h"
 #include "passes/function_types.h"
 #include "passes/inner_pass.h"
 #include "passes/new_constructors.h"
 #include "passes/normal_forms.h"
 #include "passes/pass.h"
-#include "passes/type_parts.h"
 
 namespace relay::passes {
 namespace {
@@ -394,12 +394,8 @@ std::string keeps_calls(const Module& m) {
   }
   if (functions) return "@main takes or gives functions";
   for (const auto& [name, fn] : m.functions()) {
-    const NodeMap<uint32_t> uses = scopes(fn).uses;
     for (Expr e : post_order(fn)) {
       if (is_primitive(e)) return "its functions are kernels already";
-      const Fn* literal = called_literal(e);
-      if (literal && uses.get(literal) > 1)
-        return "a function literal that is called where it is written is a value, too";
       const auto* inner = e->as<Fn>();
       const auto* type = inner && inner->type ? inner->type->as<FnType>() : nullptr;
       if (inner && (!type || type->has_hole)) return "the type of a function is not known";
@@ -413,13 +409,14 @@ Module run(const Module& m, const PassContext& pass) {
     pass.stays("there is no @main");
     return m;
   }
-  const Module reached = reached_by_main(m);
+  const Module reached = only_reachable_from(m, "main");
   if (breaks_continuation_passing(reached).empty()) return m;
   std::optional<Module> now =
       checked_inside(with_declared_parameters(reached), pass, "with its type parameters declared");
   if (now) now = after_inner_pass(*now, kEtaExpand, pass);
   if (now) now = checked_inside(with_function_literals(*now), pass, "with function literals");
   if (now) now = after_inner_pass(*now, kToANormalForm, pass);
+  if (now) now = checked_inside(with_named_literals(*now), pass, "with names for function literals");
   if (!now) return m;
   if (const std::string why = keeps_calls(*now); !why.empty()) {
     pass.stays(why);

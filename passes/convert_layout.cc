@@ -5,12 +5,13 @@
 //   %0 = nn.conv2d(transpose(%x, axes=[0, 2, 3, 1]), w', data_layout="NHWC", kernel_layout="HWIO");
 //   transpose(nn.relu(%0), axes=[0, 3, 1, 2])
 //
-// The layout goes along: element-wise operators, nn.bias_add, nn.batch_norm, concatenation, nn.pad
-// and reductions take what they read as it lies, and compute along other axes. So each such value
-// has two forms, and only what is asked for is computed: transposes stand where a network begins
-// and ends, and those of the program that undo them go. Weights of nn.conv2d and nn.conv3d are
-// brought into the layout that belongs to the data's, HWIO to NHWC and OIHW to NCHW. Operators on
-// lines, such as nn.conv1d, are written out in those on images by `expand-operators`.
+// The layout goes along: element-wise operators, nn.bias_add, nn.prelu, nn.batch_norm,
+// concatenation, nn.pad and reductions take what they read as it lies, and compute along other
+// axes. So each such value has two forms, and only what is asked for is computed: transposes stand
+// where a network begins and ends, and those of the program that undo them go. Weights of nn.conv2d
+// and nn.conv3d are brought into the layout that belongs to the data's, HWIO to NHWC and OIHW to
+// NCHW. Operators on lines, such as nn.conv1d, are written out in those on images by
+// `expand-operators`.
 //
 // `fuse`, `block-channels` and the schedules know NCHW best. The pass is for what takes NHWC:
 // libraries, accelerators, and models that are to be compared with such. Sums may be added up in
@@ -36,6 +37,7 @@
 #include "op/nn/global_pool2d.h"
 #include "op/nn/pad.h"
 #include "op/nn/pooling.h"
+#include "op/nn/prelu.h"
 #include "op/ops.h"
 #include "op/reduce/reduction.h"
 #include "op/registry.h"
@@ -134,13 +136,8 @@ class LayoutConverter {
     }
     if (&def == &op::kConcatenate) return concatenation(b, call);
     if (&def == &op::kPad) return padding(b, call);
-    if (&def == &op::kBiasAdd) {
-      const Form* x = known(call.args[0]);
-      if (!x) return std::nullopt;
-      const int64_t axis = op::read_attrs<op::BiasAddAttrs>(call.attrs).axis;
-      const std::vector<AttrArg> attrs = changed(call.attrs, {{"axis", place(*x, axis)}});
-      return Form{op::call(b, def, {x->e, call.args[1]}, attrs), x->axes};
-    }
+    if (&def == &op::kBiasAdd) return along_axis<op::BiasAddAttrs>(b, call, def);
+    if (&def == &op::kPRelu) return along_axis<op::PReluAttrs>(b, call, def);
     if (&def == &op::kMean || &def == &op::kSum || &def == &op::kMax || &def == &op::kMin)
       return reduction(b, call, def);
     const bool elementwise =
@@ -245,6 +242,17 @@ class LayoutConverter {
   }
 
   // --- operators that take it over -------------------------------------------------------------
+
+  // An operator on each element of an image and the element of a line that is in the same place
+  // along one axis.
+  template <class Attrs>
+  std::optional<Form> along_axis(Builder& b, const Call& call, const op::OpDef& def) {
+    const Form* x = known(call.args[0]);
+    if (!x) return std::nullopt;
+    const int64_t axis = op::read_attrs<Attrs>(call.attrs).axis;
+    const std::vector<AttrArg> attrs = changed(call.attrs, {{"axis", place(*x, axis)}});
+    return Form{op::call(b, def, {x->e, call.args[1]}, attrs), x->axes};
+  }
 
   std::optional<Form> concatenation(Builder& b, const Call& call) {
     const auto* parts = call.args[0]->as<Tuple>();
@@ -369,6 +377,7 @@ const Pass kConvertLayout = {
     .parameters = {{"channels-last", 1, "1: NHWC and NDHWC; 0: NCHW and NCDHW", 0, 1},
                    {"weights", 1, "1: those of nn.conv2d and nn.conv3d, too; 0: they stay as they lie", 0,
                     1}},
+    .skips_lets = true,
     .run = run,
 };
 

@@ -18,13 +18,12 @@
 //
 // Before: nothing is asked for. After: @main reaches each function. Each let that is left is used
 // or can be noticed, and so is each cell.
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "analysis/effects.h"
 #include "analysis/left_out.h"
-#include "ir/analysis.h"
+#include "ir/reachable.h"
 #include "ir/rewrite.h"
 #include "ir/traverse.h"
 #include "passes/each_function.h"
@@ -218,23 +217,8 @@ Module sweep(const Module& m) {
 
 Module run(const Module& m, const PassContext&) {
   // Without a let, its body is no scope of its own.
-  Module out = with_inserted_lets(m, [](const Module& now, analysis::TrapOrder) { return sweep(now); });
-  if (!out.function("main")) return out;
-  std::set<Symbol> reached;
-  std::vector<Symbol> pending{m.context().symbol("main")};
-  while (!pending.empty()) {
-    const Symbol name = pending.back();
-    pending.pop_back();
-    if (!reached.insert(name).second) continue;
-    if (const Fn* fn = out.function(name.text())) {
-      for (Symbol other : mentioned_globals(fn)) pending.push_back(other);
-    }
-  }
-  const Module swept = out;
-  for (const auto& [name, fn] : swept.functions()) {
-    if (!reached.contains(name)) out.remove_function(name.text());
-  }
-  return out;
+  const Module out = with_inserted_lets(m, [](const Module& now, analysis::TrapOrder) { return sweep(now); });
+  return out.function("main") ? only_reachable_from(out, "main") : out;
 }
 
 }  // namespace

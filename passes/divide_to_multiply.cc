@@ -60,6 +60,7 @@ Module run(const Module& m, const PassContext&) {
 const Pass kDivideToMultiply = {
     .name = "divide-to-multiply",
     .doc = "multiply by reciprocals of constants that are exact, powers of two",
+    .skips_lets = true,
     .run = run,
 };
 

@@ -18,6 +18,7 @@
 #include "base/cat.h"
 #include "ir/rewrite.h"
 #include "op/apply.h"
+#include "op/dyn/view.h"
 #include "op/ops.h"
 #include "op/registry.h"
 #include "op/tensor/attributes.h"
@@ -65,6 +66,10 @@ const std::vector<Row>& rows() {
       {&op::kDynOneHot, &op::kOneHot, {kStays, kStays, kStays, {As::kNumber, "depth"}}},
       {&op::kDynResize2d, &op::kResize2d, {kStays, {As::kList, "size"}, {As::kNothing, "roi"}}},
       {&op::kDynUpsampling, &op::kUpsampling, {kStays, {As::kReal, "scale_h"}, {As::kReal, "scale_w"}}},
+      {&op::kDynUpsampling3d,
+       &op::kUpsampling3d,
+       {kStays, {As::kReal, "scale_d"}, {As::kReal, "scale_h"}, {As::kReal, "scale_w"}}},
+      {&op::kDynSparseToDense, &op::kSparseToDense, {kStays, kStays, kStays, {As::kList, "output_shape"}}},
   };
   return all;
 }
@@ -92,7 +97,7 @@ bool means_another(const Call& call, const Row& row, const Parameter& p, const T
   if (row.dynamic == &op::kDynSqueeze && t.size() == 0) return true;
   // Numbers below -1 are codes of `reshape` alone, and so is a 0, unless the call takes it for one.
   if (row.dynamic == &op::kDynReshape) {
-    const bool zero_is_extent = call.attrs.flag("allowzero");
+    const bool zero_is_extent = op::read_attrs<op::DynReshapeAttrs>(call.attrs).allowzero;
     for (const int64_t n : t.ints()) {
       if (n < -1 || (n == 0 && zero_is_extent)) return true;
     }
@@ -175,6 +180,7 @@ Module run(const Module& m, const PassContext& context) {
 const Pass kDynamicToStatic = {
     .name = "dynamic-to-static",
     .doc = "replace operators `dyn.*` by those with attributes where shapes are constants",
+    .skips_lets = true,
     .run = run,
 };
 

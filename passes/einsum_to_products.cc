@@ -190,6 +190,7 @@ Module run(const Module& m, const PassContext&) {
 const Pass kEinsumToProducts = {
     .name = "einsum-to-products",
     .doc = "compute an einsum of two tensors as a product of matrices, where it is one",
+    .skips_lets = true,
     .run = run,
 };
 

@@ -8,21 +8,34 @@
 // what checks shapes when the program runs, stays as often as it is written. So do cells and
 // calls of functions.
 //
-// Before: nothing is asked for. After: no two such expressions of one region are equal, where
-// constants are equal by their bits, and the operands of commutative operators in any order. Values
-// behind the variable of a let are not looked through: `inline-lets` goes before.
+// A kernel may compute a value in passing, for less than it takes to write and to read it: relu in
+// front of a sum. With `kernels` such a value stays in each kernel (analysis/kernel_groups.h).
+// Shared are then what kernels write, what is equal in one kernel, and products with the work
+// behind them. The levels run the pass so, and before functions are inlined: a checkpoint of
+// `gradient` is a function that computes again on purpose.
+//
+// What `expand-operators` writes out later is in no kernel yet, and is shared as if it were one.
+//
+// Before: nothing is asked for. After, without `kernels`: no two such expressions of one region are
+// equal, where constants are equal by their bits, and the operands of commutative operators in any
+// order. Values behind the variable of a let are not looked through: `inline-lets` goes before.
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "analysis/effects.h"
 #include "analysis/evaluation_regions.h"
+#include "analysis/kernel_groups.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "op/registry.h"
+#include "passes/accepts.h"
 #include "passes/each_function.h"
 #include "passes/pass.h"
 
@@ -107,21 +120,79 @@ std::vector<bool> inside_primitives(const Scopes& scopes, const std::vector<Expr
   return out;
 }
 
-Expr merged(const Module& m, Expr root) {
+// Where a kernel computes an expression: equal ones of one place are shared.
+class Places {
+ public:
+  Places(const Module& m, Expr root, const target::Target& target) {
+    const analysis::KernelGroups groups = analysis::kernel_groups(m, root, accepts_of(target));
+    for (size_t g = 0; g < groups.size(); ++g) {
+      size_t products = 0;
+      for (const Call* call : groups[g]) products += is_product(call);
+      // Two products are attention, whose scores are never written.
+      for (const Call* call : groups[g]) inside_[call] = products == 1 && is_product(call) ? 0 : g + 1;
+      inside_[groups[g].back()] = 0;
+    }
+  }
+
+  // Zero: everybody may share it. Else the kernel in which it is computed in passing.
+  size_t of(Expr e) const { return inside_.get(e); }
+  static bool is_product(Expr e) {
+    const op::OpDef* def = op::callee(e);
+    return def && def->fusion == op::Fusion::kOutputFusable;
+  }
+
+ private:
+  NodeMap<size_t> inside_;
+};
+
+// Expressions that take the place of later ones that are equal. Without places, of all of these.
+class Sharing {
+ public:
+  explicit Sharing(std::optional<Places> places) : places_(std::move(places)) {}
+
+  // The earlier expression of this value in the region; null: `e` is computed.
+  Expr earlier(Expr e, uint64_t value, uint32_t region) {
+    // A tuple costs nothing, and one that only a call reads is a list of its arguments.
+    if (places_ && e->kind == ExprKind::kTuple) return nullptr;
+    const Expr any = by_value_.try_emplace({value, region}, e).first->second;
+    const size_t place = places_ ? places_->of(e) : 0;
+    const Expr alike = by_place_.try_emplace({value, region, place}, e).first->second;
+    const bool follows = follows_product(e);
+    const Expr found = follows && any != e ? any : alike;
+    if (found == e) return nullptr;
+    if (follows || Places::is_product(e)) products_.insert(e);
+    return found;
+  }
+
+ private:
+  // Is it done in the kernel of a product, which is shared?
+  bool follows_product(Expr e) const {
+    const op::OpDef* def = op::callee(e);
+    if (!def || def->fusion > op::Fusion::kBroadcast) return false;
+    const auto args = e->as<Call>()->args;
+    return std::any_of(args.begin(), args.end(), [&](Expr arg) { return products_.contains(arg); });
+  }
+
+  std::optional<Places> places_;
+  std::map<std::pair<uint64_t, uint32_t>, Expr> by_value_;
+  std::map<std::tuple<uint64_t, uint32_t, size_t>, Expr> by_place_;
+  std::unordered_set<Expr> products_;  // with what follows, that an earlier one replaces
+};
+
+Expr merged(const Module& m, Expr root, std::optional<Places> places) {
   const std::vector<Expr> order = post_order(root);
   const Scopes where = scopes(root);
   const std::vector<uint32_t> regions = analysis::evaluation_regions(where, order);
   const std::vector<bool> primitive = inside_primitives(where, order);
   ValueNumbers values(m, root);
-  std::map<std::pair<uint64_t, uint32_t>, Expr> first;  // of a value in a region
+  Sharing sharing(std::move(places));
   NodeMap<Expr> now;
   for (Expr e : order) {
     values.number(e);
     const uint32_t scope = where.scope_of.get(e);
     if (values.can_merge(e) && !primitive[scope]) {
-      const auto [it, fresh] = first.try_emplace({values.of(e), regions[scope]}, e);
-      if (!fresh) {
-        now[e] = now.get(it->second);
+      if (const Expr earlier = sharing.earlier(e, values.of(e), regions[scope])) {
+        now[e] = now.get(earlier);
         continue;
       }
     }
@@ -132,8 +203,12 @@ Expr merged(const Module& m, Expr root) {
   return now.get(root);
 }
 
-Module run(const Module& m, const PassContext&) {
-  return with_each_function(m, [&](const Fn* fn) { return merged(m, fn); });
+Module run(const Module& m, const PassContext& pass) {
+  const bool by_kernels = pass.value("kernels") != 0;
+  return with_each_function(m, [&](const Fn* fn) {
+    const Expr all = merged(m, fn, std::nullopt);
+    return by_kernels && all != fn ? merged(m, fn, Places(m, fn, pass.target)) : all;
+  });
 }
 
 }  // namespace
@@ -141,6 +216,8 @@ Module run(const Module& m, const PassContext&) {
 const Pass kEliminateCommonSubexpressions = {
     .name = "eliminate-common-subexpressions",
     .doc = "compute once what is computed twice in one place",
+    .parameters = {{"kernels", 0, "1: values that a kernel computes in passing stay in each kernel", 0, 1}},
+    .skips_lets = true,
     .run = run,
 };
 

@@ -6,8 +6,9 @@
 //
 // The function is one of the module, or a function expression, written there or bound by a let. Of
 // a function expression first a function of the module is made, which takes the variables that the
-// expression uses as parameters. They are tensors and tuples. Functions whose own bodies ask for
-// gradients come after those that they ask for, so that grad(grad(f)) is the second derivative.
+// expression uses as parameters. They are tensors, tuples and data types, and constants. Functions
+// whose own bodies ask for gradients come after those that they ask for, so that grad(grad(f)) is
+// the second derivative.
 //
 // Before: what is differentiated has gradients; else the pass says what has none. After: there is
 // no grad(f). It runs when a program is read, and so before every level.
@@ -23,10 +24,11 @@
 #include "ir/traverse.h"
 #include "op/grad.h"
 #include "op/registry.h"
+#include "passes/gradient/constants.h"
 #include "passes/gradient/functions.h"
+#include "passes/gradient/kernels.h"
 #include "passes/pass.h"
 #include "passes/pipeline.h"
-#include "passes/type_parts.h"
 #include "typecheck/check.h"
 
 namespace relay::passes {
@@ -53,9 +55,10 @@ class Expander {
   // Each round replaces what needs no other gradient; so there are as many as `grad` is nested. A
   // round does linear work.
   Result<Module> run() {
-    for (;;) {
+    for (int round = 0;; ++round) {
       find_functions_that_ask();
       if (asking_.empty()) return m_;
+      if (round >= kFreeRounds && is_too_large(round)) return kReported;
       const size_t errors = pass_.diagnostics.errors();
       std::vector<Site> sites = ready_sites();
       if (sites.empty() && pass_.diagnostics.errors() == errors) refuse_recursion();
@@ -67,14 +70,36 @@ class Expander {
   }
 
  private:
-  // asking_: functions that mention `grad`, and those that reach one.
+  // A derivative is about twice as large as what it is of, and each order is a round over the
+  // program. So a short text asks for any size and time by its order. Derivatives of the first two
+  // orders are free: a large program may have them.
+  static constexpr int kFreeRounds = 2;
+  static constexpr size_t kMostExpressions = size_t{1} << 16;
+
+  bool is_too_large(int round) {
+    seen_ += size_;
+    if (seen_ <= kMostExpressions) return false;
+    const Fn* asks = m_.function(*asking_.begin());
+    pass_.diagnostics
+        .error(
+            asks->span, "limit-nodes",
+            cat("`grad` within `grad`: the programs of the derivatives up to order ", round, " have ", seen_,
+                " expressions, more than the limit of ", kMostExpressions, " for one of a higher order"))
+        .note("take derivatives of lower orders, or write the inner ones out and simplify them");
+    return true;
+  }
+
+  // asking_: functions that mention `grad`, and those that reach one. size_: expressions of all.
   void find_functions_that_ask() {
     asking_.clear();
+    size_ = 0;
     std::map<std::string_view, std::vector<std::string_view>> callers;
     std::vector<std::string_view> pending;
     for (const auto& [name, fn] : m_.functions()) {
       for (Symbol callee : mentioned_globals(fn)) callers[callee.text()].push_back(name.text());
-      for (Expr e : post_order(fn)) {
+      const std::vector<Expr> order = post_order(fn);
+      size_ += order.size();
+      for (Expr e : order) {
         const auto* ref = e->as<OpRef>();
         if (ref && ref->op == &op::grad() && asking_.insert(name.text()).second)
           pending.push_back(name.text());
@@ -187,6 +212,16 @@ class Expander {
       site.root = global->name.str();
       return is_ready(f);
     }
+    if (const auto* global = f->as<Global>(); global && m_.kernel(global->name.text())) {
+      std::string& caller = kernel_callers_[global->name.str()];
+      if (caller.empty()) {
+        caller = new_name(global->name.str(), "_call");
+        m_.set_function(caller, gradient::caller_of_kernel(m_.context(), global->name.text(),
+                                                           *m_.kernel(global->name.text())));
+      }
+      site.root = caller;
+      return true;
+    }
     const auto* var = f->as<Var>();
     const auto found = var ? bound.find(var) : bound.end();
     site.expression = found == bound.end() ? f->as<Fn>() : found->second;
@@ -214,11 +249,11 @@ class Expander {
         recurs = true;
         continue;
       }
-      if (!is_of_tensors(v->type)) {
+      if (const std::string why = gradient::why_no_constant(m_, v->type); !why.empty()) {
         pass_.diagnostics
             .error(site.call->span, "not-differentiable",
-                   cat("`grad` takes a function that uses tensors of its surroundings; `%", v->name.text(),
-                       "` is of the type `", show(v->type, 100), "`"))
+                   cat("`grad` takes a function that uses constants of its surroundings; `%", v->name.text(),
+                       "` is of the type `", show(v->type, 100), "`, and ", why))
             .note("make it a parameter of a function of the module, or what it does a part of the function");
         return false;
       }
@@ -281,9 +316,12 @@ class Expander {
   Module m_;
   const PassContext& pass_;
   Builder b_;
+  size_t size_ = 0;
+  size_t seen_ = 0;  // expressions of the program in all rounds that are not free
   std::set<std::string_view> asking_;
-  std::map<std::string, std::string> gradients_;  // by the function's name
-  std::map<std::string, size_t> names_;           // how often each was given, with a number
+  std::map<std::string, std::string> gradients_;       // by the function's name
+  std::map<std::string, std::string> kernel_callers_;  // functions that call a kernel, by its name
+  std::map<std::string, size_t> names_;                // how often each was given, with a number
 };
 
 bool has_grad(const Module& m) {

@@ -138,7 +138,7 @@ TEST(SharedTuples, StayShared) {
 }
 
 // No cell, no closure and no data type is left where the program's recursion has an end that is
-// known.
+// known. Local functions that are only called leave none in the first place.
 TEST(GradientOfFirstOrder, HasNoCellsAfterPartialEvaluation) {
   const char* texts[] = {
       R"(def @power(%x: float64, %n: int32) -> float64 {
@@ -151,8 +151,22 @@ TEST(GradientOfFirstOrder, HasNoCellsAfterPartialEvaluation) {
          }
          def @main(%x: float64) { @total(Cons(%x, Cons(sin(%x), Nil))) })",
       "def @main(%x: float64) { let %c = ref(%x); ref_write(%c, sin(%x)); multiply(ref_read(%c), %x) }",
-      "def @main(%x: float64) { let %f = fn (%y: float64) { multiply(%y, %x) }; %f(%f(%x)) }",
+      "def @main(%x: float64) { let %f = fn (%y: float64) { multiply(%y, %x) }; let %g = %f; %g(%f(%x)) }",
   };
+  const char* local[] = {
+      "def @main(%x: float64) { let %f = fn (%y: float64) { multiply(%y, %x) }; %f(%f(%x)) }",
+      R"(def @main(%x: float64) {
+           let %f = fn (%z: float64) { let %g = fn (%y: float64) { multiply(%y, %x) }; %g(exp(%z)) };
+           add(%f(multiply(%x, %x)), if (less(%x, 0f64)) { %x } else { tanh(%f(%x)) })
+         })",
+      R"(def @f(%x: float64) { let %h = fn (%z: float64) { sin(%z) }; %h(%h(%x)) }
+         def @main(%x: float64) { let %v = grad(@f)(%x); if (less(%v.0, 0f64)) { %x } else { %v.1.0 } })",
+  };
+  for (const char* text : local) {
+    const Result<Module> gradient = after(checked(text), "expand-grad,gradient,dead-code");
+    ASSERT_TRUE(gradient);
+    EXPECT_TRUE(is_straight(*gradient)) << text;
+  }
   for (const char* text : texts) {
     const Module m = checked(text);
     const Result<Module> gradient = after(m, "gradient"),

@@ -109,6 +109,7 @@ Module run(const Module& m, const PassContext&) {
 const Pass kFlattenAtrousConvolution = {
     .name = "flatten-atrous-convolution",
     .doc = "write convolutions of data in blocks as convolutions with dilation",
+    .skips_lets = true,
     .run = run,
 };
 

@@ -27,10 +27,10 @@ class Flush {
   // expression if it has none.
   Expr operator()(relay::Builder& b, Expr e) {
     if (const auto* constant = e->as<Constant>()) {
-      if (!has_denormals(*constant->value)) return e;
-      Expr& done = done_[e];
+      const auto [done, is_new] = done_.try_emplace(e, e);
+      if (!is_new || !has_denormals(*constant->value)) return done->second;
       const SpanScope at(b, e->span);
-      return done ? done : done = b.constant(flushed(*constant->value));
+      return done->second = b.constant(flushed(*constant->value));
     }
     const auto* tuple = e->as<Tuple>();
     if (!tuple) return e;
@@ -40,7 +40,9 @@ class Flush {
   }
 
  private:
-  std::unordered_map<Expr, Expr> done_;  // so that uses of one constant share the new one
+  // So that uses of one constant share the new one, and each constant is looked through once: steps
+  // of a recurrent network all use the same weights.
+  std::unordered_map<Expr, Expr> done_;
 };
 
 Module run(const Module& m, const PassContext&) {

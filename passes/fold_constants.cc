@@ -7,8 +7,10 @@
 // keeping the question.
 //
 // Before: nothing is asked for. After: a call on constants that is left traps, or
-// has a large answer.
+// has a large answer. Equal calls on the same constants are one constant.
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include "base/failure.h"
 #include "op/apply.h"
@@ -46,6 +48,29 @@ std::optional<int64_t> bytes_of(Type t) {
   if (!count || __builtin_mul_overflow(*count, static_cast<int64_t>(tensor->dtype.bytes()), &bytes))
     return std::nullopt;
   return bytes;
+}
+
+// What tells a call on constants from others: the operator, its attributes, and where the elements
+// of each tensor are. Types and attributes are interned. Empty: an argument is no constant.
+using CallKey = std::vector<const void*>;
+
+bool add_constants(Expr e, CallKey& key) {
+  key.push_back(e->type);
+  if (const auto* c = e->as<Constant>()) {
+    key.push_back(c->value->data());
+    return true;
+  }
+  const auto* tuple = e->as<Tuple>();
+  return tuple && std::all_of(tuple->fields.begin(), tuple->fields.end(),
+                              [&](Expr field) { return add_constants(field, key); });
+}
+
+CallKey key_of(const Call& call, const op::OpDef& def) {
+  CallKey key{&def, call.attrs.begin()};
+  for (Expr a : call.args) {
+    if (!add_constants(a, key)) return {};
+  }
+  return key;
 }
 
 // The shape of a tensor is known from its type, whatever its value.
@@ -141,13 +166,18 @@ class Folder {
     int64_t argument_bytes = 0;
     for (Expr a : call->args) argument_bytes += bytes_of(a->type).value_or(0);
     if (*result_bytes > std::max(pass_.value("max-bytes"), 2 * argument_bytes)) return e;
+    const CallKey key = key_of(*call, *def);
+    if (const auto found = answers_.find(key); !key.empty() && found != answers_.end()) return found->second;
     const auto value = value_of_call(b.context(), *call, *def, effects);
     if (!value || !value->is_tensor()) return e;
     SpanScope at(b, e->span);
-    return b.constant(value->tensor());
+    const Expr answer = b.constant(value->tensor());
+    if (!key.empty()) answers_[key] = answer;
+    return answer;
   }
 
   const PassContext& pass_;
+  std::map<CallKey, Expr> answers_;  // equal calls become one constant, which takes memory once
 };
 
 Module run(const Module& m, const PassContext& pass) { return Folder(pass).run(m); }

@@ -157,6 +157,7 @@ Module run(const Module& m, const PassContext&) {
 const Pass kFoldExplicitPadding = {
     .name = "fold-explicit-padding",
     .doc = "let convolutions and pooling pad by themselves what nn.pad does before them",
+    .skips_lets = true,
     .run = run,
 };
 

@@ -4,7 +4,8 @@
 //   multiply(nn.relu(nn.conv2d(%x, w)), c)   becomes   nn.relu(nn.conv2d(%x, c * w))   (backward)
 //   nn.conv2d(nn.relu(multiply(%x, c)), w)   becomes   nn.conv2d(nn.relu(%x), w * c)   (forward)
 //
-// Weights are those of 2-D convolutions, transposed ones too, and of products. On its way the
+// Weights are those of convolutions over images and volumes, transposed ones too, and of products.
+// Those over lines are written out by `expand-operators`. On its way the
 // factor crosses average pooling, zeros around an image, and other factors that must stay where
 // they are: multiplications, and divisions by something. Backward it crosses additions, too, whose
 // constants are multiplied. It crosses nn.relu, nn.leaky_relu and max pooling if it is positive.
@@ -12,10 +13,15 @@
 // into both operands of an addition or into neither, and into one operand of a multiplication.
 //
 // The rules `scale-of-convolution` and `scale-of-dense` (rules/networks.rules) have the case in
-// which nothing lies between. Weights are rounded once more than before, so the pass approximates.
+// which nothing lies between. Weights are rounded once more than before, so the pass approximates:
+// by u * sum |terms|, far within the bound of a convolution (docs/semantics.md, "Numbers"). So -O2
+// runs it: of a batch normalisation only its addition is left for the run.
+//
+// A weight that several products read stays as it is, as each factor would make one more of it.
 //
 // Before: nothing is asked for; `inline-lets` goes before, as lets are not looked through.
-// After: no such multiplication has a weight that it could go into.
+// After: no such multiplication has a weight of its own that it could go into.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -42,6 +48,12 @@ namespace {
 constexpr int kMostSteps = 64;
 
 const TensorType* tensor_of(Expr e) { return e->type ? e->type->as<TensorType>() : nullptr; }
+
+// Over images or volumes.
+std::optional<analysis::ConvolutionView> convolution_view(Expr e) {
+  auto view = analysis::convolution_view(e);
+  return view ? view : analysis::volume_convolution_view(e);
+}
 
 // One number for each index along an axis.
 struct Scale {
@@ -80,20 +92,44 @@ std::optional<Scale> scale_of(const Tensor& c, const TensorType& type) {
   return out;
 }
 
-// `t` with element i multiplied by `factor(index of i)`. Null if a number becomes infinite, or so
-// small that it is no normal number.
-Expr scaled(relay::Builder& b, const Tensor& t,
+// Is the product of x and a factor, rounded, a good weight? Not if it became infinite, or so small
+// that it is no normal number.
+bool is_good(double x, double by, double rounded, double least) {
+  if (std::isfinite(x) && !std::isfinite(rounded)) return false;
+  return x == 0 || by == 0 || !(std::fabs(rounded) < least);
+}
+
+// Multiplies elements [begin, end) by one factor. Returns whether all products are good.
+bool scale_run(const Tensor& t, Tensor& out, int64_t begin, int64_t end, double by, double least) {
+  bool good = true;
+  if (t.dtype() == kFloat32) {  // most weights: large enough for this to be seen in compile times
+    const float* x = t.as<float>().data();
+    float* y = out.as<float>().data();
+    for (int64_t i = begin; i < end; ++i) {
+      y[i] = static_cast<float>(x[i] * by);
+      good &= is_good(x[i], by, y[i], least);
+    }
+    return good;
+  }
+  for (int64_t i = begin; i < end; ++i) {
+    out.set(i, t.get(i) * by);
+    good &= is_good(t.get(i), by, out.get(i), least);
+  }
+  return good;
+}
+
+// `t` with the element at an index multiplied by `factor(index)`, which looks at no axis behind
+// `last`. Null if a product is no good weight.
+Expr scaled(relay::Builder& b, const Tensor& t, size_t last,
             const std::function<double(std::span<const int64_t>)>& factor) {
   Tensor out(t.dtype(), t.shape());
   const double least = std::ldexp(1, -rules::least_exponent(t.dtype()));
+  int64_t run = 1;  // elements that have one factor
+  for (size_t axis = last + 1; axis < t.rank(); ++axis) run *= t.shape()[axis];
   Shape index(t.rank(), 0);
-  for (int64_t i = 0; i < t.size(); ++i) {
-    const double by = factor(index);
-    out.set(i, t.get(i) * by);
-    if (std::isfinite(t.get(i)) && !std::isfinite(out.get(i))) return nullptr;
-    const bool is_zero = t.get(i) == 0 || by == 0;
-    if (!is_zero && (out.get(i) == 0 || std::fabs(out.get(i)) < least)) return nullptr;
-    for (size_t axis = t.rank(); axis-- > 0;) {
+  for (int64_t i = 0; i < t.size(); i += run) {
+    if (!scale_run(t, out, i, i + run, factor(index), least)) return nullptr;
+    for (size_t axis = last + 1; axis-- > 0;) {
       if (++index[axis] < t.shape()[axis]) break;
       index[axis] = 0;
     }
@@ -146,7 +182,7 @@ class Folder {
       steps_ = kMostSteps;
       return backward(factor->data, factor->scale);
     }
-    if (!analysis::convolution_view(e) && !analysis::product_view(e)) return nullptr;
+    if (!convolution_view(e) && !analysis::product_view(e)) return nullptr;
     steps_ = kMostSteps;
     Expr folded = nullptr;
     // One factor after the other, as long as there is one.
@@ -181,17 +217,20 @@ class Folder {
     }
   }
 
+  // Is there a factor for each channel of what the call pools?
+  template <class Attrs>
+  static bool pools_channels(const Call& call, const Scale& s) {
+    return op::read_pool(op::read_attrs<Attrs>(call.attrs)).layout.place(1) == s.axis;
+  }
+
   // Does the operator give the same for scaled data, scaled?
   static bool keeps_factors(const Call& call, const Scale& s) {
     const op::OpDef* def = op::callee(call);
     if (def == &op::kRelu || def == &op::kLeakyRelu) return s.is_positive();
-    if (def == &op::kMaxPool2d) {
-      const auto pool = op::read_pool(op::read_attrs<op::MaxPoolAttrs>(call.attrs));
-      return s.is_positive() && pool.layout.place(1) == s.axis;
-    }
-    if (def == &op::kAvgPool2d)
-      return op::read_pool(op::read_attrs<op::AvgPoolAttrs>(call.attrs)).layout.place(1) == s.axis;
-    return false;
+    if (def == &op::kMaxPool2d) return s.is_positive() && pools_channels<op::MaxPoolAttrs>(call, s);
+    if (def == &op::kMaxPool3d) return s.is_positive() && pools_channels<op::MaxPool3dAttrs>(call, s);
+    if (def == &op::kAvgPool2d) return pools_channels<op::AvgPoolAttrs>(call, s);
+    return def == &op::kAvgPool3d && pools_channels<op::AvgPool3dAttrs>(call, s);
   }
 
   // Does nn.pad put zeros around, and nothing along the axis of the factors?
@@ -212,7 +251,10 @@ class Folder {
     if (const auto* c = e->as<Constant>()) return scaled_constant(*c, s);
     const auto* call = e->as<Call>();
     if (!call || !op::callee(*call) || !may_cross(e) || !is_proved(*call)) return nullptr;
-    if (const Expr weight = scaled_outputs(e, s)) return with_arg(*call, 1, weight);
+    if (const Expr weight = scaled_outputs(e, s)) {
+      once_.insert(weight);
+      return with_arg(*call, 1, weight);
+    }
     const op::OpDef* def = op::callee(*call);
     if (keeps_factors(*call, s) || pads_zeros(*call, s)) {
       const Expr data = operand(call->args[0], s);
@@ -266,8 +308,9 @@ class Folder {
 
   Expr scaled_constant(const Constant& c, const Scale& s) { return scaled_along(*c.value, s.axis, s); }
   Expr scaled_along(const Tensor& t, size_t axis, const Scale& s) {
-    return scaled(
-        b_, t, [&](std::span<const int64_t> index) { return s.factors[static_cast<size_t>(index[axis])]; });
+    return scaled(b_, t, axis, [&](std::span<const int64_t> index) {
+      return s.factors[static_cast<size_t>(index[axis])];
+    });
   }
 
   // The constant of a sum of this type, which may be smaller than the sum, times the factors.
@@ -288,17 +331,22 @@ class Folder {
     return static_cast<size_t>(at / per_group * w.shape()[within_axis] + within);
   }
 
+  // Is it a weight that nobody else reads? Scaled, a weight of several would be one more of them.
+  bool is_own(const Constant* weight) const { return weight && once_.contains(weight); }
+
   // The weight whose results are multiplied by the factors; null if they are no channels of it.
   Expr scaled_outputs(Expr e, const Scale& s) {
-    if (const auto view = analysis::convolution_view(e)) {
-      if (!view->weight() || view->convolution.data.place(1) != s.axis) return nullptr;
+    if (const auto view = convolution_view(e)) {
+      if (!is_own(view->weight()) || view->convolution.data.place(1) != s.axis) return nullptr;
       const Tensor& w = *view->weight()->value;
       const size_t out = view->convolution.weight.place(0), in = view->convolution.weight.place(1);
       if (!view->transposed) return scaled_along(w, out, s);
-      return scaled(b_, w, [&](auto i) { return s.factors[of_groups(w, in, i[in], out, i[out], *view)]; });
+      return scaled(b_, w, std::max(in, out),
+                    [&](auto i) { return s.factors[of_groups(w, in, i[in], out, i[out], *view)]; });
     }
     const auto view = analysis::product_view(e);
-    if (!view || !view->weight() || view->batched || s.axis + 1 != view->result->rank()) return nullptr;
+    if (!view || !is_own(view->weight()) || view->batched || s.axis + 1 != view->result->rank())
+      return nullptr;
     return scaled_along(*view->weight()->value, view->column_axis(), s);
   }
 
@@ -315,8 +363,10 @@ class Folder {
     for (const size_t i : {0, 1}) {
       if (i == 1 && def != &op::kMultiply) break;
       if (product && call->args[i]->type != e->type) continue;
-      const bool activation = def == &op::kRelu || def == &op::kLeakyRelu || def == &op::kMaxPool2d;
-      if (!product && !activation && def != &op::kAvgPool2d && def != &op::kPad) continue;
+      const bool activation =
+          def == &op::kRelu || def == &op::kLeakyRelu || def == &op::kMaxPool2d || def == &op::kMaxPool3d;
+      const bool average = def == &op::kAvgPool2d || def == &op::kAvgPool3d;
+      if (!product && !activation && !average && def != &op::kPad) continue;
       auto inner = without_factor(call->args[i], positive || activation);
       if (!inner || !(product || keeps_factors(*call, inner->scale) || pads_zeros(*call, inner->scale)))
         continue;
@@ -331,19 +381,22 @@ class Folder {
   Expr forward(const Call& call, const Factor& input) {
     if (!is_proved(call)) return nullptr;
     const Expr weight = scaled_inputs(&call, input.scale);
+    if (weight) once_.insert(weight);
     return weight ? call_of(call, {input.data, weight}) : nullptr;
   }
 
   Expr scaled_inputs(Expr e, const Scale& s) {
-    if (const auto view = analysis::convolution_view(e)) {
-      if (!view->weight() || view->convolution.data.place(1) != s.axis) return nullptr;
+    if (const auto view = convolution_view(e)) {
+      if (!is_own(view->weight()) || view->convolution.data.place(1) != s.axis) return nullptr;
       const Tensor& w = *view->weight()->value;
       const size_t out = view->convolution.weight.place(0), in = view->convolution.weight.place(1);
       if (view->transposed) return scaled_along(w, in, s);
-      return scaled(b_, w, [&](auto i) { return s.factors[of_groups(w, out, i[out], in, i[in], *view)]; });
+      return scaled(b_, w, std::max(in, out),
+                    [&](auto i) { return s.factors[of_groups(w, out, i[out], in, i[in], *view)]; });
     }
     const auto view = analysis::product_view(e);
-    if (!view || !view->weight() || view->left_transposed || s.axis + 1 != view->left->rank()) return nullptr;
+    if (!view || !is_own(view->weight()) || view->left_transposed || s.axis + 1 != view->left->rank())
+      return nullptr;
     return scaled_along(*view->weight()->value, view->term_axis(), s);
   }
 
@@ -360,6 +413,7 @@ const Pass kFoldScaleAxis = {
     .name = "fold-scale-axis",
     .doc = "let weights take the constants by which channels are multiplied before or behind them",
     .approximates = true,
+    .skips_lets = true,
     .run =
         [](const Module& m, const PassContext&) {
           return with_each_function(m, [&](const Fn* fn) { return Folder(m, fn).run(); });

@@ -20,7 +20,7 @@ namespace {
 
 Module run(const Module& m, const PassContext& pass) {
   if (!m.function("main")) return m;
-  const Result<Module> now = gradient::prepared(m, pass);
+  const Result<Module> now = gradient::prepared(m, pass, /*tangents=*/true);
   if (!now) return m;
   const gradient::Program program(*now, gradient::Wanted(), pass.diagnostics);
   if (!program.is_differentiable()) return m;

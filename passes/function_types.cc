@@ -6,7 +6,7 @@
 #include "base/cat.h"
 #include "ir/fields.h"
 #include "ir/traverse.h"
-#include "passes/type_parts.h"
+#include "ir/type_parts.h"
 
 namespace relay::passes {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "base/cat.h"
 #include "ir/analysis.h"
+#include "ir/reachable.h"
 #include "ir/rewrite.h"
 #include "passes/first_problem.h"
 #include "passes/function_types.h"
@@ -364,12 +365,12 @@ Module with_function_data(const Module& m, const PassContext& pass, FunctionForm
     pass.stays("there is no @main");
     return m;
   }
-  const Module reached = reached_by_main(m);
+  const Module reached = only_reachable_from(m, "main");
   if (!has_function_values(reached, form)) return m;
   std::optional<Module> now =
       checked_inside(with_declared_parameters(reached), pass, "with its type parameters declared");
   if (now) now = after_inner_pass(*now, kMonomorphise, pass, {{"all", 1}});
-  if (now) now = after_inner_pass(reached_by_main(*now), kEtaExpand, pass);
+  if (now) now = after_inner_pass(only_reachable_from(*now, "main"), kEtaExpand, pass);
   if (now) now = checked_inside(with_function_literals(*now), pass, "with function literals");
   if (now) now = after_inner_pass(*now, kToBasicBlockForm, pass);
   if (!now) return m;

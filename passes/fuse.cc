@@ -13,9 +13,11 @@
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "kernel/execute.h"
+#include "kernel/schedule/cost.h"
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
+#include "passes/accepts.h"
 #include "passes/each_function.h"
 #include "passes/let_insertion.h"
 #include "passes/pass.h"
@@ -122,6 +124,9 @@ class Extraction {
         for (const Source& source : sources) {
           out.push_back(source.value);
           given.insert(given.end(), source.extents.begin(), source.extents.end());
+          // It may have extents of other variables, such as m // 2: they have to be
+          // determined, too.
+          needed.insert(needed.end(), source.extents.begin(), source.extents.end());
         }
         known = kernel::determined_by(given);
       }
@@ -245,7 +250,7 @@ Module fuse(const Module& m, const PassContext& pass) {
                                      .most_addends = most_addends(pass.value("addends"))};
   return with_each_function(m, [&](const Fn* fn) -> Expr {
     if (fn->attrs.flag("Primitive")) return fn;
-    return Extraction(m, fn).run(analysis::kernel_groups(m, fn, pass.target.cpu, limits));
+    return Extraction(m, fn).run(analysis::kernel_groups(m, fn, accepts_of(pass.target), limits));
   });
 }
 
@@ -261,8 +266,10 @@ const Pass kFuse = {
     .doc = "gather operator calls into functions that become one kernel each",
     .parameters = {{"max-ops", 64, "the most operators in one kernel"},
                    {"attention", kernel::schedule::kLongestScoreRow,
-                    "the longest row of scores that attention becomes one kernel for; 0: none"},
-                   {"addends", 0, "the most tensors of its shape that a kernel sums; 0: any number"}},
+                    "the longest row of scores that attention becomes one kernel for, on processors; 0: none",
+                    0, kernel::schedule::kLongestScoreRow},
+                   {"addends", analysis::kMostAddends,
+                    "the most tensors of its shape that a kernel sums, if one is a product; 0: any number"}},
     .run = run,
 };
 

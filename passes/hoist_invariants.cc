@@ -42,8 +42,9 @@ struct Recursion {
   std::function<bool(Expr)> is_self;
 };
 
-// The first turn, and the others with what is handed on as further parameters.
-struct Turns {
+// A recursion whose first iteration is peeled: the later ones take what is handed on as further
+// parameters.
+struct Peeled {
   const Fn* first;
   const Fn* rest;
 };
@@ -60,8 +61,8 @@ class Hoister {
         effects_(m, root) {}
 
   // Of the root itself or of a function in it; nothing if it computes nothing again. `rest` names
-  // the function of later turns.
-  std::optional<Turns> split(const Recursion& r, Expr rest) {
+  // the function of later iterations.
+  std::optional<Peeled> split(const Recursion& r, Expr rest) {
     if (!r.fn->type_params.empty() || r.fn->attrs.flag("Primitive")) return std::nullopt;
     const std::vector<Expr> body = post_order(r.fn->body);
     if (body.size() > most_nodes_ || !stands_alone(r.fn, body)) return std::nullopt;
@@ -171,8 +172,8 @@ class Hoister {
     return {found.rbegin(), found.rend()};
   }
 
-  Turns split(const Recursion& r, const std::vector<Expr>& body, const std::vector<Expr>& handed_on,
-              Expr rest) {
+  Peeled split(const Recursion& r, const std::vector<Expr>& body, const std::vector<Expr>& handed_on,
+               Expr rest) {
     std::vector<const Var*> params(r.fn->params.begin(), r.fn->params.end());
     NodeMap<Expr> in_first, in_rest;
     for (Expr e : handed_on) {
@@ -218,13 +219,13 @@ Expr split_let(const Module& m, Expr root, size_t most_nodes) {
   relay::Builder b(m.context());
   for (const Let* let : lets) {
     const Var* rest = b.var(cat(let->x->name.text(), "_rest"));
-    const std::optional<Turns> turns =
+    const std::optional<Peeled> peeled =
         hoister.split({let->value->as<Fn>(), [&](Expr e) { return e == let->x; }}, rest);
-    if (!turns) continue;
+    if (!peeled) continue;
     return rewrite(m.context(), root, [&](relay::Builder& builder, Expr now) -> Expr {
       const auto* same = now->as<Let>();
       if (!same || same->x != let->x) return now;
-      return builder.let(rest, turns->rest, builder.let(let->x, turns->first, same->body));
+      return builder.let(rest, peeled->rest, builder.let(let->x, peeled->first, same->body));
     });
   }
   return root;
@@ -254,9 +255,9 @@ Module run(const Module& m, const PassContext& pass) {
         return global && global->name == own;
       };
       relay::Builder b(context);
-      if (const auto turns = Hoister(m, now, most_nodes).split({now->as<Fn>(), is_self}, b.global(rest))) {
-        now = turns->first;
-        out.set_function(rest, turns->rest);
+      if (const auto peeled = Hoister(m, now, most_nodes).split({now->as<Fn>(), is_self}, b.global(rest))) {
+        now = peeled->first;
+        out.set_function(rest, peeled->rest);
       }
     }
     if (now != fn) out.set_function(name.text(), now->as<Fn>());

@@ -6,7 +6,7 @@
 // and are put everywhere.
 //
 // Before: nothing is asked for. After: the value of a let that is left can be noticed, or is used
-// in a function inside.
+// in a function inside; or it was so until another let went, and a second run takes it.
 #include "analysis/effects.h"
 #include "op/registry.h"
 #include "passes/each_function.h"

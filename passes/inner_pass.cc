@@ -1,12 +1,13 @@
 #include "passes/inner_pass.h"
 
-#include <set>
 #include <unordered_set>
 #include <vector>
 
 #include "base/cat.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
+#include "ir/traverse.h"
+#include "passes/each_function.h"
 #include "passes/function_types.h"
 #include "passes/pipeline.h"
 #include "typecheck/check.h"
@@ -96,21 +97,43 @@ Module with_function_literals(const Module& m) {
   });
 }
 
-Module reached_by_main(const Module& m) {
-  std::set<Symbol> reached;
-  std::vector<Symbol> pending{m.context().symbol("main")};
-  while (!pending.empty()) {
-    const Symbol name = pending.back();
-    pending.pop_back();
-    const Fn* fn = m.function(name.text());
-    if (!fn || !reached.insert(name).second) continue;
-    for (Symbol other : mentioned_globals(fn)) pending.push_back(other);
+namespace {
+
+// The function literal that the call calls, if it is used elsewhere as well.
+const Fn* shared_literal(const NodeMap<uint32_t>& uses, Expr e) {
+  const auto* call = e->as<Call>();
+  const auto* literal = call ? call->callee->as<Fn>() : nullptr;
+  return literal && uses.get(literal) > 1 ? literal : nullptr;
+}
+
+Expr with_named_literals(Context& context, const Fn* root) {
+  const NodeMap<uint32_t> uses = scopes(root).uses;
+  relay::Builder b(context);
+  NodeMap<Expr> now;
+  for (Expr e : post_order(root)) {
+    const auto* let = e->as<Let>();
+    // What a let binds to a call has the name before it, so that its value stays a call.
+    const Expr call = let && shared_literal(uses, let->value) && uses.get(let->value) == 1 ? let->value : e;
+    const Fn* literal = shared_literal(uses, call);
+    const Var* name = nullptr;
+    std::vector<Expr> children;
+    for_each_child(call, [&](Expr child) {
+      const bool named = literal && children.empty();
+      if (named) name = b.with_type(b.var("f"), child->type)->as<Var>();
+      children.push_back(named ? name : now.get(child));
+    });
+    Expr out = with_children(context, call, children);
+    if (call != e) out = with_children(context, e, std::vector<Expr>{out, now.get(let->body)});
+    const SpanScope at(b, call->span);
+    now[e] = name ? b.let(name, now.get(literal), out) : out;
   }
-  Module out = m;
-  for (const auto& [name, fn] : m.functions()) {
-    if (!reached.contains(name)) out.remove_function(name.text());
-  }
-  return out;
+  return now.get(root);
+}
+
+}  // namespace
+
+Module with_named_literals(const Module& m) {
+  return with_each_function(m, [&](const Fn* fn) { return with_named_literals(m.context(), fn); });
 }
 
 }  // namespace relay::passes

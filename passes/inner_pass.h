@@ -29,7 +29,8 @@ Module with_declared_parameters(const Module& m);
 // are of the types that they have.
 Module with_function_literals(const Module& m);
 
-// The module without the functions that @main does not reach.
-Module reached_by_main(const Module& m);
+// The module in which a function literal that is called where it is written, and used elsewhere as
+// well, has a name where it is called: `let %f = fn (...) {...}; %f(%x)`. Types are known.
+Module with_named_literals(const Module& m);
 
 }  // namespace relay::passes

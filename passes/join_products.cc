@@ -38,6 +38,7 @@
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
+#include "passes/accepts.h"
 #include "passes/pass.h"
 
 namespace relay::passes {
@@ -259,8 +260,9 @@ class Joiner {
 // Looks for the weights whose joining leaves the fewest kernels.
 class Search {
  public:
-  Search(const Module& m, const target::Cpu& cpu, const Candidates& candidates, std::deque<Joiner>& joiners)
-      : m_(m), cpu_(cpu), candidates_(candidates), joiners_(joiners) {}
+  Search(const Module& m, const kernel::schedule::Accepts& accepts, const Candidates& candidates,
+         std::deque<Joiner>& joiners)
+      : m_(m), accepts_(accepts), candidates_(candidates), joiners_(joiners) {}
 
   Weights run() {
     for (size_t w = 0; w < candidates_.constants.size(); ++w) best_.insert(w);
@@ -342,7 +344,7 @@ class Search {
       std::set_intersection(joined.begin(), joined.end(), joiners_[i].weights().begin(),
                             joiners_[i].weights().end(), std::inserter(own, own.end()));
       const auto [it, fresh] = known_.try_emplace({i, own}, 0);
-      if (fresh) it->second = analysis::kernel_groups(m_, tried(joiners_[i], own), cpu_).size();
+      if (fresh) it->second = analysis::kernel_groups(m_, tried(joiners_[i], own), accepts_).size();
       sum += it->second;
     }
     return sum;
@@ -363,7 +365,7 @@ class Search {
   }
 
   const Module& m_;
-  const target::Cpu& cpu_;
+  const kernel::schedule::Accepts accepts_;
   const Candidates& candidates_;
   std::deque<Joiner>& joiners_;
   Weights best_;
@@ -376,7 +378,7 @@ Module run(const Module& m, const PassContext& pass) {
   if (candidates.constants.size() < 2) return m;
   std::deque<Joiner> joiners;
   for (Symbol name : candidates.functions) joiners.emplace_back(m, m.function(name.text()), candidates);
-  const Weights joined = Search(m, pass.target.cpu, candidates, joiners).run();
+  const Weights joined = Search(m, accepts_of(pass.target), candidates, joiners).run();
   if (joined.empty()) return m;
   Module out = m;
   std::map<Whole, Expr> constants;
@@ -401,6 +403,7 @@ Module run(const Module& m, const PassContext& pass) {
 const Pass kJoinProducts = {
     .name = "join-products",
     .doc = "compute products of one input with several constant weights as one",
+    .skips_lets = true,
     .run = run,
 };
 

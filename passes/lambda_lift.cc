@@ -26,10 +26,8 @@
 #include "base/cat.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
-#include "passes/call_instance.h"
-#include "passes/map_types.h"
+#include "passes/closed_functions.h"
 #include "passes/pass.h"
-#include "passes/type_parts.h"
 
 namespace relay::passes {
 namespace {
@@ -96,7 +94,7 @@ class Lifter {
     const Var* self = named == named_.end() ? nullptr : named->second;
     std::vector<const Var*> captured = free_vars(&fn);
     const bool recurs = std::erase(captured, self) > 0;
-    if (!is_closed(fn, captured)) return nullptr;
+    if (!is_closed(context_, fn, captured)) return nullptr;
     const SpanScope at(b_, fn.span);
     const Global* global = b_.global(fresh_name());
     std::vector<const Var*> params;
@@ -115,31 +113,6 @@ class Lifter {
     out_.set_function(global->name.text(),
                       captured.empty() ? inner->as<Fn>() : b_.fn(params, inner, recurs ? fn.type : nullptr));
     return closure(captured);
-  }
-
-  // Is nothing of the type left open, and nothing for a caller to choose?
-  static bool is_known(Type type) {
-    bool known = true;
-    for_each_type_in(type, [&](Type t) {
-      known = known && t && t->kind != TypeKind::kHole && t->kind != TypeKind::kVar;
-      return known;
-    });
-    return known;
-  }
-
-  // Is all that it mentions known to a function with these parameters?
-  bool is_closed(const Fn& fn, const std::vector<const Var*>& captured) {
-    if (!is_known(fn.type)) return false;
-    Instance alone;
-    for (const Var* x : captured) {
-      if (!is_known(x->type)) return false;
-      alone.bind(context_, x->type, x->type);
-    }
-    // What a global function says of its own extents, each of its calls has found out.
-    const std::vector<kernel::Expr> mentioned =
-        shape_variables(context_, &fn, [](Expr e) { return !e->as<Global>(); });
-    return std::all_of(mentioned.begin(), mentioned.end(),
-                       [&](kernel::Expr v) { return alone.dims.contains(v.get()); });
   }
 
   std::string fresh_name() {

@@ -19,6 +19,7 @@
 #include <unordered_set>
 
 #include "analysis/effects.h"
+#include "analysis/fused.h"
 #include "analysis/kernel_extents.h"
 #include "analysis/primitives.h"
 #include "analysis/recursion.h"
@@ -27,6 +28,7 @@
 #include "base/failure.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
+#include "ir/type_parts.h"
 #include "kernel/batched.h"
 #include "kernel/explicit_checks.h"
 #include "kernel/limits.h"
@@ -145,19 +147,6 @@ void refuse(Diagnostics& diagnostics, Span span, const std::string& message) {
           "operators");
 }
 
-bool is_made_of_tensors(Type type) {
-  std::vector<Type> pending{type};
-  while (!pending.empty()) {
-    const Type t = pending.back();
-    pending.pop_back();
-    if (const auto* tuple = t->as<TupleType>())
-      pending.insert(pending.end(), tuple->fields.begin(), tuple->fields.end());
-    else if (!t->as<TensorType>())
-      return false;
-  }
-  return true;
-}
-
 // Do functions marked `Primitive` take and give tensors alone? Programs may mark any function.
 bool takes_tensors(const Module& m, Diagnostics& diagnostics) {
   const size_t errors = diagnostics.errors();
@@ -167,7 +156,7 @@ bool takes_tensors(const Module& m, Diagnostics& diagnostics) {
       if (!fn || !fn->attrs.flag("Primitive")) continue;
       std::vector<Type> types{fn->body->type};
       for (const Var* p : fn->params) types.push_back(p->type);
-      const auto other = std::find_if_not(types.begin(), types.end(), is_made_of_tensors);
+      const auto other = std::find_if_not(types.begin(), types.end(), is_of_tensors);
       if (other == types.end()) continue;
       refuse(diagnostics, e->span,
              cat("cannot lower a primitive function: it takes or gives ", show(*other, 80),
@@ -197,11 +186,11 @@ class ModuleLowering {
       for (const auto& [name, function] : m_.functions())
         inside.merge(analysis::inside_primitives(post_order(function)));
     }
-    const analysis::UserKernels own_kernels(m_);
+    const analysis::UserKernels user_kernels(m_);
     const Module rewritten = rewrite(m_, [&](relay::Builder& b, Expr e) -> Expr {
       const auto* call = e->as<Call>();
-      const kernel::Kernel* k = own_kernels.callee(e);
-      if (k && !inside.contains(e)) return call_own_kernel(b, *call, *k);
+      const kernel::Kernel* k = user_kernels.callee(e);
+      if (k && !inside.contains(e)) return call_user_kernel(b, *call, *k);
       const auto* fn = call ? call->callee->as<Fn>() : nullptr;
       return fn && fn->attrs.flag("Primitive") ? call_primitive(b, *call, *fn) : e;
     });
@@ -280,11 +269,11 @@ class ModuleLowering {
   // --- user kernels ---
 
   // The name of the kernel for the extents of the call; nothing if it stays as it is.
-  std::optional<std::string> own_kernel_for(const Call& call, const kernel::Kernel& k) {
+  std::optional<std::string> user_kernel_for(const Call& call, const kernel::Kernel& k) {
     const auto extents = analysis::extents_at(call, k);
     const bool schedules = pass_.target.gpu && !k.external;
     if (!extents || (extents->empty() && !schedules)) return std::nullopt;
-    auto [it, made_now] = own_.emplace(std::pair(k.name.str(), *extents), "");
+    auto [it, made_now] = user_kernels_.emplace(std::pair(k.name.str(), *extents), "");
     if (!made_now) return it->second;
     const std::string base = cat(k.name.text(), extents->empty() ? "" : "_", join(*extents, "_"));
     size_t next = 0;
@@ -292,12 +281,12 @@ class ModuleLowering {
     // Known extents settle some of its checks.
     const kernel::Kernel made =
         kernel::with_explicit_checks(*analysis::with_extents(context_, k, *extents, it->second));
-    out_.set_kernel(it->second, lowerer_.lower_own(context_.arena().make<kernel::Kernel>(made)));
+    out_.set_kernel(it->second, lowerer_.lower_user_kernel(context_.arena().make<kernel::Kernel>(made)));
     return it->second;
   }
 
-  Expr call_own_kernel(relay::Builder& b, const Call& call, const kernel::Kernel& k) {
-    const std::optional<std::string> name = own_kernel_for(call, k);
+  Expr call_user_kernel(relay::Builder& b, const Call& call, const kernel::Kernel& k) {
+    const std::optional<std::string> name = user_kernel_for(call, k);
     tell(name ? *name : k.name.str(), call);
     return name ? b.call(b.global(*name), call.args, {}, call.type) : &call;
   }
@@ -312,7 +301,7 @@ class ModuleLowering {
         if (k && used.insert(global).second && !k->batched.empty()) used.insert(k->batched);
       }
     }
-    for (Symbol name : used) out_.set_kernel(name.text(), lowerer_.lower_own(m_.kernel(name.text())));
+    for (Symbol name : used) out_.set_kernel(name.text(), lowerer_.lower_user_kernel(m_.kernel(name.text())));
   }
 
   const PassContext& pass_;
@@ -325,12 +314,28 @@ class ModuleLowering {
   // Kernels made so far, by the structural hash of the function they came from.
   std::multimap<uint64_t, std::pair<const Fn*, Made>> made_;
   // User kernels, by what they are for: the kernel's name and the extents.
-  std::map<std::pair<std::string, std::vector<int64_t>>, std::string> own_;
+  std::map<std::pair<std::string, std::vector<int64_t>>, std::string> user_kernels_;
 };
+
+// Says which operator is left because `fuse` has not run.
+void tell_of_operators(const Module& m, const PassContext& pass) {
+  if (!pass.on_reason || analysis::is_fused(m)) return;
+  for (const auto& [name, fn] : m.functions()) {
+    for (Expr e : post_order(fn)) {
+      const op::OpDef* def = op::callee(e);
+      if (!def || !def->lower) continue;
+      const std::string place = m.context().sources().place(e->span);
+      pass.stays(cat("`", def->name, "`", place.empty() ? "" : cat(" (", place, ")"),
+                     " is in no primitive function: run `fuse` first"));
+      return;
+    }
+  }
+}
 
 Module run(const Module& written, const PassContext& pass) {
   // Messages name kernels and extents as the program does, so checks come before extents are known.
   const Module m = analysis::with_explicit_checks(written);
+  tell_of_operators(written, pass);
   const bool possible = within_limits(m, pass.diagnostics) && takes_tensors(m, pass.diagnostics);
   return possible ? ModuleLowering(m, pass).run() : written;
 }

@@ -22,6 +22,7 @@
 #include "kernel/statements.h"
 #include "op/apply.h"
 #include "op/registry.h"
+#include "op/whole_extents.h"
 #include "passes/fresh_extents.h"
 
 namespace relay::passes {
@@ -75,11 +76,11 @@ bool has_launches(const kernel::Kernel& k) {
 class Lowerer::Writer {
  public:
   Writer(const Module& m, const PassContext& pass)
-      : context_(m.context()), own_(m), target_(pass.target), schedule_(pass.schedule) {}
+      : context_(m.context()), user_kernels_(m), target_(pass.target), schedule_(pass.schedule) {}
 
   kernel::Kernel lower(const Fn& fn, std::string_view name) { return scheduled(written(fn, name)); }
 
-  const kernel::Kernel* lower_own(const kernel::Kernel* k) const {
+  const kernel::Kernel* lower_user_kernel(const kernel::Kernel* k) const {
     if (k->external) return k;
     if (target_.gpu)
       return has_launches(*k) ? k
@@ -175,7 +176,7 @@ class Lowerer::Writer {
           f.tensors[e] = std::move(parts);
         },
         [&](const Call& call) {
-          const kernel::Kernel* own = own_.callee(e);
+          const kernel::Kernel* own = user_kernels_.callee(e);
           if (!own) compare_extents(call, f);
           f.tensors[e] = own ? taken_over(k, *own, call, f) : made_by(op::callee(call)->lower, k, call, f);
         },
@@ -222,6 +223,9 @@ class Lowerer::Writer {
     return out;
   }
 
+  // For a message: as a type shows it.
+  static std::string named(kernel::Expr extent) { return Dim(extent).is_too_complex() ? "?" : show(extent); }
+
   // What the call's relation could neither prove nor refute.
   void compare_extents(const Call& call, Function& f) {
     const op::OpDef& def = *op::callee(call);
@@ -239,7 +243,7 @@ class Lowerer::Writer {
       const auto asks_so = [&](kernel::Stmt s) { return s->as<kernel::Require>()->condition == holds; };
       if (std::any_of(f.comparisons.begin(), f.comparisons.end(), asks_so)) continue;
       const std::string message =
-          cat(kWrongShape, "`", def.name, "`: ", show(a), " and ", show(b), " ", op::what_is_wrong(check),
+          cat(kWrongShape, "`", def.name, "`: ", named(a), " and ", named(b), " ", op::what_is_wrong(check),
               " (called with ", join(types, ", ", [](Type t) { return show(t, 80); }), ")");
       f.comparisons.push_back(kernel::make_require(context_.arena(), holds, context_.symbol(message)));
     }
@@ -260,6 +264,14 @@ class Lowerer::Writer {
       if (!known.contains(v.get()))
         throw op::RelationError{op::kAttributes, cat("its arguments do not determine `", show(v), "`")};
     }
+  }
+
+  // Has each of the type's tensors extents that an expression says?
+  static bool is_known(Type type) {
+    const std::vector<const TensorType*> all = op::flatten(std::vector<Type>{type});
+    return std::none_of(all.begin(), all.end(), [](const TensorType* t) {
+      return std::any_of(t->dims.begin(), t->dims.end(), [](Dim d) { return d.is_unknown(); });
+    });
   }
 
   // The types of the function's parts, with a shape variable for each extent of a parameter that is
@@ -286,12 +298,12 @@ class Lowerer::Writer {
       if (const auto* call = e->as<Call>()) {
         for (Expr arg : call->args) add(arg);
         const op::OpDef* def = op::callee(*call);
-        if (const kernel::Kernel* own = own_.callee(call)) {
+        if (const kernel::Kernel* own = user_kernels_.callee(call)) {
           if (changed) type = analysis::result_of(context_, *own, extents_of(*own, parts));
         } else if (!def) {
           throw op::RelationError{op::kAttributes, "it calls what is neither an operator nor a kernel"};
-        } else if (changed) {
-          type = op::infer(context_, *def, parts, call->attrs);
+        } else if (changed || !is_known(type)) {
+          type = op::infer_whole(context_, *def, parts, call->attrs);
         }
         if (def && def->extents) type = fresh.name(type);
       } else if (const auto* tuple = e->as<Tuple>()) {
@@ -373,7 +385,7 @@ class Lowerer::Writer {
   }
 
   Context& context_;
-  analysis::UserKernels own_;
+  analysis::UserKernels user_kernels_;
   const target::Target& target_;
   kernel::schedule::Settings schedule_;
 };
@@ -382,7 +394,9 @@ Lowerer::Lowerer(const Module& m, const PassContext& pass) : writer_(std::make_u
 Lowerer::~Lowerer() = default;
 
 kernel::Kernel Lowerer::lower(const Fn& fn, std::string_view name) { return writer_->lower(fn, name); }
-const kernel::Kernel* Lowerer::lower_own(const kernel::Kernel* k) const { return writer_->lower_own(k); }
+const kernel::Kernel* Lowerer::lower_user_kernel(const kernel::Kernel* k) const {
+  return writer_->lower_user_kernel(k);
+}
 std::optional<kernel::Kernel> Lowerer::lower_batched(const Call& call, const Fn& fn, std::string_view name) {
   return writer_->lower_batched(call, fn, name);
 }

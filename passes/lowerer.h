@@ -32,7 +32,7 @@ class Lowerer {
   kernel::Kernel lower(const Fn& fn, std::string_view name);
   // A user kernel; as it is written if it cannot be scheduled. For the CPU it gives the same bits
   // as that.
-  const kernel::Kernel* lower_own(const kernel::Kernel* k) const;
+  const kernel::Kernel* lower_user_kernel(const kernel::Kernel* k) const;
   // That which does many calls of the function's kernel at once; nothing if all that they read is
   // the same, as constants are.
   std::optional<kernel::Kernel> lower_batched(const Call& call, const Fn& fn, std::string_view name);

@@ -13,25 +13,32 @@
 //   elementwise   arithmetic of one or two tensors, nn.relu and its kind, nn.bias_add   follow
 //   moves         what moves elements, pooling by the greatest                        follow
 //
-// All others are denied: sums, exponentials and what is made of these lose too much. Constants are
-// neither wide nor narrow. What is cast for a product, and is not computed in narrow numbers, is
-// wide. Sums of products are float32 inside, and are rounded at the end. What the program gives
-// keeps its dtype, and so does what lets, functions and data hold. A value is cast once in each
-// direction.
+// All others are denied: sums, exponentials and what is made of these lose too much. Lists say
+// otherwise of single operators: "mixed-precision{allow=nn.softmax+exp,follow=sqrt,deny=tanh}".
+//
+// Constants are neither wide nor narrow. What is cast for a product, and is not computed in narrow
+// numbers, is wide. Sums of products are float32 inside, and are rounded at the end. What the
+// program gives keeps its dtype, and so does what lets, functions and data hold. A value is cast
+// once in each direction.
 //
 // Before: `inline-lets` and `inline` go before, as a let keeps its dtype. After: no call of an
 // allowed class has a float32 result, but for those with a dtype of the result as an attribute.
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "base/cat.h"
 #include "ir/rewrite.h"
 #include "ir/traverse.h"
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
+#include "op/relation.h"
 #include "passes/each_function.h"
+#include "passes/lists.h"
 #include "passes/normal_forms.h"
 #include "passes/pass.h"
 
@@ -60,6 +67,42 @@ const std::vector<Class>& classes() {
   return all;
 }
 
+using Colours = std::map<const op::OpDef*, Colour>;
+
+// What the parameters say of each operator; others are denied. Nothing after an error.
+Result<Colours> colours_of(const PassContext& pass) {
+  Colours out;
+  for (const Class& c : classes()) {
+    for (const op::OpDef* def : c.operators) out[def] = static_cast<Colour>(pass.value(c.parameter));
+  }
+  std::map<const op::OpDef*, std::string_view> listed;
+  constexpr std::pair<std::string_view, Colour> kLists[] = {
+      {"allow", Colour::kAllow}, {"follow", Colour::kFollow}, {"deny", Colour::kDeny}};
+  for (const auto& [list, colour] : kLists) {
+    for (const std::string& name : list_of(pass.values, list)) {
+      const auto refuse = [&, list = list](const std::string& what) -> Diagnostic& {
+        return pass.diagnostics.error(Span::none(), "bad-pipeline",
+                                      cat("parameter `", list, "` of pass `mixed-precision` ", what));
+      };
+      const op::OpDef* def = op::find(name);
+      if (!def) {
+        const std::vector<std::string> near = op::nearest(name);
+        Diagnostic& d = refuse(cat("names an operator that there is not: `", name, "`"));
+        if (!near.empty())
+          d.note(cat("names that look like it: ", join(near, ", ", [](const std::string& n) { return n; })));
+        return kReported;
+      }
+      const auto [before, is_new] = listed.emplace(def, list);
+      if (!is_new) {
+        refuse(cat("names `", name, "`, and so does `", before->second, "`"));
+        return kReported;
+      }
+      out[def] = colour;
+    }
+  }
+  return out;
+}
+
 bool is_float32(Expr e) {
   const auto* t = e->type ? e->type->as<TensorType>() : nullptr;
   return t && t->dtype == kFloat32;
@@ -67,12 +110,8 @@ bool is_float32(Expr e) {
 
 class Narrower {
  public:
-  Narrower(Context& context, const PassContext& pass)
-      : b_(context), dtype_(pass.value("bfloat16") != 0 ? kBFloat16 : kFloat16) {
-    for (const Class& c : classes()) {
-      for (const op::OpDef* def : c.operators) colours_[def] = static_cast<Colour>(pass.value(c.parameter));
-    }
-  }
+  Narrower(Context& context, const PassContext& pass, const Colours& colours)
+      : b_(context), dtype_(pass.value("bfloat16") != 0 ? kBFloat16 : kFloat16), colours_(colours) {}
 
   Expr run(Expr root) {
     if (is_primitive(root)) return root;
@@ -117,10 +156,11 @@ class Narrower {
   }
 
   // Do numbers among the attributes stay finite? A limit of `clip` may be further away than any
-  // number.
+  // number. Whole numbers are sizes and axes, but for those of `clip` and `nn.leaky_relu`.
   bool holds_attributes(const Call& call, const op::OpDef* def) const {
-    if (def != &op::kClip && def != &op::kLeakyRelu) return true;
+    const bool whole_numbers = def == &op::kClip || def == &op::kLeakyRelu;
     for (const Attr& a : call.attrs) {
+      if (a.value.kind != AttrKind::kFloat && !(whole_numbers && a.value.kind == AttrKind::kInt)) continue;
       const double x = a.value.kind == AttrKind::kInt ? static_cast<double>(a.value.integer) : a.value.real;
       if (!std::isfinite(x) || std::isfinite(Tensor::scalar(dtype_, x).get(0))) continue;
       const bool limits_nothing = def == &op::kClip && (a.name.text() == "a_max") == (x > 0);
@@ -147,15 +187,25 @@ class Narrower {
       args.push_back(narrow(arg));
       if (!args.back()) return nullptr;
     }
-    const Expr now = op::call(b_, *def, args, op::attr_args(call->attrs));
+    const Expr now = call_if_typed(*call, *def, args);
+    if (!now) return nullptr;
     const auto* before = e->type->as<TensorType>();
     const Type wanted = b_.context().tensor_type(before->dims, dtype_);
     return now->type == wanted ? now : nullptr;
   }
 
+  // Null if the operator does not take narrow numbers.
+  Expr call_if_typed(const Call& call, const op::OpDef& def, const std::vector<Expr>& args) {
+    try {
+      return op::call(b_, def, args, op::attr_args(call.attrs));
+    } catch (const op::RelationError&) {
+      return nullptr;
+    }
+  }
+
   relay::Builder b_;
   const DType dtype_;
-  std::map<const op::OpDef*, Colour> colours_;
+  const Colours& colours_;
   NodeMap<Expr> wide_, narrow_;
   NodeMap<bool> made_narrow_;  // computed so, and not only cast for one that is
 };
@@ -168,11 +218,18 @@ const Pass kMixedPrecision = {
     .parameters = {{"bfloat16", 0, "1: bfloat16 in the place of float16", 0, 1},
                    {"products", 2, "convolutions and products: 2 allow, 1 follow, 0 deny", 0, 2},
                    {"elementwise", 1, "arithmetic of one or two tensors, likewise", 0, 2},
-                   {"moves", 1, "what moves elements, likewise", 0, 2}},
+                   {"moves", 1, "what moves elements, likewise", 0, 2},
+                   {"allow", 0, "operators that are allowed, whatever their class, as nn.softmax+exp", 0,
+                    kList},
+                   {"follow", 0, "operators that follow, likewise", 0, kList},
+                   {"deny", 0, "operators that are denied, likewise", 0, kList}},
     .approximates = true,
     .run =
         [](const Module& m, const PassContext& pass) {
-          return with_each_function(m, [&](const Fn* fn) { return Narrower(m.context(), pass).run(fn); });
+          const Result<Colours> colours = colours_of(pass);
+          if (!colours) return m;
+          return with_each_function(
+              m, [&](const Fn* fn) { return Narrower(m.context(), pass, *colours).run(fn); });
         },
 };
 

@@ -7,10 +7,10 @@
 #include "analysis/evaluation_regions.h"
 #include "base/cat.h"
 #include "ir/fields.h"
+#include "ir/type_parts.h"
 #include "passes/first_problem.h"
 #include "passes/map_types.h"
 #include "passes/type_choices.h"
-#include "passes/type_parts.h"
 
 namespace relay::passes {
 std::string first_problem(const Module& m, const std::function<Condition(Expr root)>& condition_for) {

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "analysis/views.h"
+#include "base/cat.h"
 #include "ir/rewrite.h"
 #include "kernel/layout.h"
 #include "kernel/schedule/cost.h"
@@ -30,7 +31,7 @@ Module run(const Module& m, const PassContext& pass) {
   const int64_t lanes = pass.target.cpu.lanes();
   const std::string layout = kernel::panel_layout(kernel::schedule::kPanelVectors * lanes).text();
   std::map<std::pair<const Constant*, bool>, Expr> packed;  // a weight may be used several times
-  return rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
+  Module out = rewrite(m, [&](relay::Builder& b, Expr e) -> Expr {
     const auto product = analysis::product_view(e);
     if (!product || !is_packable(*product)) return e;
     const Call* call = product->call;
@@ -48,6 +49,11 @@ Module run(const Module& m, const PassContext& pass) {
     return op::call(b, op::kDensePack, {call->args[0], panels},
                     {{"units", columns}, {"weight_layout", layout}});
   });
+  if (out.same(m)) {
+    pass.stays(cat("no product of float32 has a constant weight with ", lanes, " outputs, a vector of ",
+                   pass.target.text, ", or more"));
+  }
+  return out;
 }
 
 }  // namespace
@@ -55,6 +61,7 @@ Module run(const Module& m, const PassContext& pass) {
 const Pass kPackWeights = {
     .name = "pack-weights",
     .doc = "put constant weights of products into panels, as kernels read them",
+    .skips_lets = true,
     .run = run,
 };
 

@@ -328,6 +328,7 @@ const Pass kPairSteps = {
     .doc = "let two steps of a recurrence share what they read of a large weight",
     .parameters = {{"blocks", 4, "of the units of a state; 0 keeps steps apart", 0, 64},
                    {"cores", 2, "whose caches do not hold the weight; 0: any weight will do", 0, 1024}},
+    .skips_lets = true,
     .run = run,
 };
 

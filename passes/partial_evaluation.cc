@@ -11,7 +11,8 @@
 // parameters, or if it recurs in a branch that may not be taken and nothing known gets smaller. It
 // also stays if it unfolds to too much, as `max-calls` and `max-nodes` say; what was done until
 // then is taken back. Unknown code may write to every cell. Functions are kept once for each
-// choice of types. A function of operators alone stays as it is.
+// choice of types. A call that equals one before it, and can be noticed by nothing but its value,
+// has that value. A function of operators alone stays as it is.
 //
 // Before: nothing is asked for. After: functions that changed are in A-normal form.
 #include <algorithm>

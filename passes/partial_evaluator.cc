@@ -38,6 +38,7 @@ const Fn* PartialEvaluator::run(const Fn* fn) {
   run_to_end();
   if (unsupported_) return fn;
   const size_t block = out_.close(pop().name);
+  memo_.forget_deeper(out_.depth());
   out_.find_needed(block, [&](size_t entry) { make_body(entry); });
   if (unsupported_ || decisions_ == 0) return fn;
   Builder& b = out_.builder();
@@ -71,10 +72,7 @@ void PartialEvaluator::step(const Work& w) {
     case Work::kClose: return close();
     case Work::kJoin: return join(w);
     case Work::kCoerce: values_.push_back(coerce(pop(), w.e->type)); return;
-    case Work::kReturn:
-      active_.pop_back();
-      values_.push_back(coerce(pop(), w.e->type));
-      return;
+    case Work::kReturn: return end_call(*w.e->as<Call>());
   }
 }
 
@@ -270,6 +268,7 @@ void PartialEvaluator::open(const Work& w) {
 void PartialEvaluator::close() {
   Joining& j = joining_.back();
   j.blocks.push_back(out_.close(pop().name));
+  memo_.forget_deeper(out_.depth());
   --depth_;
   const std::vector<size_t> changed = store_.go_back(j.store_mark);
   j.changed.insert(j.changed.end(), changed.begin(), changed.end());
@@ -367,6 +366,7 @@ void PartialEvaluator::make_body(size_t entry) {
   if (unsupported_) return;
   active_.pop_back();
   const size_t block = out_.close(pop().name);
+  memo_.forget_deeper(out_.depth());
   out_.entry(entry).form.params = params;
   out_.entry(entry).form.blocks = {block};
 }

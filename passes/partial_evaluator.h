@@ -9,6 +9,7 @@
 
 #include "analysis/user_kernels.h"
 #include "ir/module.h"
+#include "passes/call_memo.h"
 #include "passes/partial_values.h"
 #include "passes/residual.h"
 
@@ -65,6 +66,8 @@ class PartialEvaluator {
     const Fn* fn;
     size_t depth;  // how many branches are open that may not be taken
     std::vector<Partial> args;
+    std::optional<CallMemo::Key> key = {};  // nothing: its value is not kept
+    size_t noticed = 0;                     // entries that could be noticed before
   };
   // A function with the types of a call.
   struct Template {
@@ -111,6 +114,9 @@ class PartialEvaluator {
   void leave_call(const Call& n, Partial callee, const std::vector<Partial>& args, const Var* name);
   std::optional<Template> instance(const Call& n, Partial callee, const Fn& fn,
                                    const std::vector<Partial>& args);
+  std::optional<CallMemo::Key> memo_key(const Call& n, Partial callee, const Fn* fn,
+                                        const std::vector<Partial>& args) const;
+  void end_call(const Call& n);
   void end_attempts();
   void give_up_attempt(size_t index);
 
@@ -133,6 +139,7 @@ class PartialEvaluator {
   Residual out_;
   analysis::UserKernels kernels_;
   Store store_;
+  CallMemo memo_;
   std::vector<Work> pending_;
   std::vector<Partial> values_;
   std::vector<Joining> joining_;

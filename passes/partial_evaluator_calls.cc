@@ -73,6 +73,12 @@ bool PartialEvaluator::unfold(const Work& w, const Call& n, Partial callee,
   } else {
     return false;
   }
+  const std::optional<CallMemo::Key> key = memo_key(n, callee, body.fn, args);
+  if (const Partial* value = key ? memo_.find(*key) : nullptr) {
+    ++decisions_;
+    values_.push_back(coerce(*value, n.type));
+    return true;
+  }
   if (attempts_.empty() && steps_ > budget_.steps) return false;
   if (attempts_.empty() ||
       std::none_of(active_.begin(), active_.end(), [&](const Active& a) { return a.fn == fn; }))
@@ -82,10 +88,30 @@ bool PartialEvaluator::unfold(const Work& w, const Call& n, Partial callee,
   ++decisions_;
   Frame* inside = frame(body.scopes, around);
   for (size_t i = 0; i < args.size(); ++i) inside->values[body.fn->params[i]] = args[i];
-  active_.push_back({fn, depth_, args});
+  active_.push_back({fn, depth_, args, key, out_.always_noticed()});
   pending_.push_back({Work::kReturn, &n, inside});
   pending_.push_back({Work::kScope, nullptr, inside, body.scopes->opens.get(body.fn), w.name});
   return true;
+}
+
+// Which calls have equal values: of functions of the module that reach no cells, and give none.
+// What they do with cells of their own nobody notices. `fn`: with the types of the call.
+std::optional<CallMemo::Key> PartialEvaluator::memo_key(const Call& n, Partial callee, const Fn* fn,
+                                                        const std::vector<Partial>& args) const {
+  if ((callee.known && callee.known->kind == Known::Kind::kClosure) || may_hold_cells(n.type))
+    return std::nullopt;
+  const bool reaches =
+      std::any_of(args.begin(), args.end(), [&](Partial p) { return may_hold_cells(p.name->type); });
+  return reaches ? std::nullopt : CallMemo::key(fn, args);
+}
+
+void PartialEvaluator::end_call(const Call& n) {
+  const Active done = std::move(active_.back());
+  active_.pop_back();
+  const Partial value = coerce(pop(), n.type);
+  if (done.key && out_.always_noticed() == done.noticed)
+    memo_.add(*done.key, value, out_.size(), out_.depth());
+  values_.push_back(value);
 }
 
 // The global function with the types of the call; once for equal types.
@@ -209,6 +235,8 @@ void PartialEvaluator::give_up_attempt(size_t index) {
   attempts_.erase(attempts_.begin() + static_cast<std::ptrdiff_t>(index), attempts_.end());
   for (size_t i = out_.size(); i-- > a.residual.entries;) closures_.erase(i);
   out_.go_back(a.residual);
+  memo_.forget_deeper(out_.depth());
+  memo_.forget_since(a.residual.entries);
   pending_.resize(a.pending);
   values_.resize(a.values);
   joining_.erase(joining_.begin() + static_cast<std::ptrdiff_t>(a.joining), joining_.end());

@@ -59,6 +59,9 @@ struct Pass {
   // Results afterwards may be farther away than an engine's (docs/semantics.md): no answer after
   // the pass is compared with one before it.
   bool approximates = false;
+  // It looks for expressions where they are used, and at no value behind the variable of a let:
+  // `inline-lets` goes before it.
+  bool skips_lets = false;
   std::string_view former_name = {};  // that users may still write; it is refused
   Module (*run)(const Module& m, const PassContext& context) = nullptr;
 };

@@ -6,6 +6,7 @@
 
 #include "base/cat.h"
 #include "base/split.h"
+#include "passes/lists.h"
 
 namespace relay::passes {
 namespace {
@@ -23,9 +24,12 @@ struct Row {
   For where = For::kAll;
 };
 
-// In order. The second round is for functions that are called in what the first one does not take
-// alone: more may be inlined then.
+// In order. What is written twice is shared before functions are inlined: a checkpoint of
+// `gradient` is a function that computes again on purpose. The second round is for functions that
+// are called in what the first one does not take alone: more may be inlined then.
 constexpr Row kRows[] = {
+    {&kInlineLets, 1},
+    {&kEliminateCommonSubexpressions, 1},
     {&kPartialEvaluation, 3},
     {&kInline, 1},
     {&kMonomorphise, 0},
@@ -43,6 +47,7 @@ constexpr Row kRows[] = {
     {&kSimplifyFloats, 3},
     {&kExpandOperators, 3},  // what was recognised may have no lowering of its own
     {&kFoldConstants, 1},
+    {&kFoldScaleAxis, 2},
     {&kFlushDenormals, 1},
     {&kBlockChannels, 2, For::kProcessors},
     {&kFoldConstants, 2, For::kProcessors},
@@ -51,6 +56,7 @@ constexpr Row kRows[] = {
     {&kPairSteps, 2, For::kProcessors},
     {&kPackWeights, 2, For::kProcessors},
     {&kDeadCode, 1},
+    {&kRecomputeProducers, 3, For::kProcessors},
     {&kFuse, 0},
     {&kLower, 0},
     {&kDeadCode, 1},
@@ -79,7 +85,9 @@ bool parse_values(std::string_view text, Step& step, Diagnostics& diagnostics) {
     const size_t equal = item.find('=');
     const std::string name(trim(item.substr(0, equal)));
     const std::string value(equal == std::string_view::npos ? "" : trim(item.substr(equal + 1)));
-    if (!step.values.contains(name)) {
+    const auto parameter = std::find_if(step.pass->parameters.begin(), step.pass->parameters.end(),
+                                        [&](const Parameter& p) { return p.name == name; });
+    if (parameter == step.pass->parameters.end()) {
       diagnostics
           .error(Span::none(), "bad-pipeline",
                  cat("pass `", step.pass->name, "` has no parameter `", name, "`"))
@@ -87,6 +95,13 @@ bool parse_values(std::string_view text, Step& step, Diagnostics& diagnostics) {
                     ? "it has none"
                     : cat("it has: ",
                           join(step.pass->parameters, ", ", [](const Parameter& p) { return p.name; })));
+      return false;
+    }
+    if (is_list(*parameter)) {
+      if (read_list(value, name, step.values)) continue;
+      diagnostics.error(Span::none(), "bad-pipeline",
+                        cat("parameter `", name, "` of pass `", step.pass->name,
+                            "` needs different items with `+` between them, found `", value, "`"));
       return false;
     }
     char* end = nullptr;
@@ -98,8 +113,6 @@ bool parse_values(std::string_view text, Step& step, Diagnostics& diagnostics) {
                             "` needs an integer, found `", value, "`"));
       return false;
     }
-    const auto parameter = std::find_if(step.pass->parameters.begin(), step.pass->parameters.end(),
-                                        [&](const Parameter& p) { return p.name == name; });
     if (number < parameter->least || number > parameter->most) {
       diagnostics.error(Span::none(), "bad-pipeline",
                         cat("parameter `", name, "` of pass `", step.pass->name, "` is ", number,
@@ -127,6 +140,7 @@ Pipeline default_pipeline(int opt_level, const target::Target& target, Denormals
     out.push_back(step(*row.pass));
     // At -O0 every operator is a kernel of its own, as it was written.
     if (opt_level <= 0 && row.pass == &kFuse) out.back().values["max-ops"] = 1;
+    if (row.pass == &kEliminateCommonSubexpressions) out.back().values["kernels"] = 1;
   }
   return out;
 }
@@ -143,7 +157,9 @@ Result<Pipeline> parse_pipeline(std::string_view text, Diagnostics& diagnostics)
     const std::string_view name = trim(item.substr(0, brace));
     const Pass* pass = find_pass(name);
     if (!pass) {
-      diagnostics.error(Span::none(), "bad-pipeline", no_such_pass(name));
+      Diagnostic& d = diagnostics.error(Span::none(), "bad-pipeline", no_such_pass(name));
+      if (name.find(' ') != std::string_view::npos)
+        d.note("commas stand between passes: `fold-constants,fuse`");
       return kReported;
     }
     Step step = passes::step(*pass);
@@ -163,7 +179,8 @@ std::string show(const Step& s) {
   std::string values;
   for (const Parameter& p : s.pass->parameters) {
     const int64_t v = s.values.at(std::string(p.name));
-    if (v != p.default_value) values += cat(values.empty() ? "" : ",", p.name, "=", v);
+    if (v == p.default_value) continue;
+    values += cat(values.empty() ? "" : ",", p.name, "=", is_list(p) ? show_list(s.values, p.name) : cat(v));
   }
   return values.empty() ? std::string(s.pass->name) : cat(s.pass->name, "{", values, "}");
 }

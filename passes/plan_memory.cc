@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -11,10 +13,11 @@
 #include "analysis/static_dataflow.h"
 #include "base/cat.h"
 #include "base/escape.h"
-#include "ir/traverse.h"
 #include "kernel/execute.h"
 #include "op/apply.h"
 #include "op/registry.h"
+#include "passes/in_place.h"
+#include "passes/plan_order.h"
 
 namespace relay::passes {
 namespace {
@@ -34,8 +37,9 @@ class Planner {
     if (plan_.dynamic) {
       fill_slots();
     } else {
-      place_workspace();
+      place_workspace(fn.attrs.flag(kInPlace));
     }
+    plan_.in_place = find_in_place(plan_);
     return std::move(plan_);
   }
 
@@ -103,7 +107,7 @@ class Planner {
   }
 
   bool take_body(const Fn& fn) {
-    const std::vector<Expr> order = post_order(fn.body);
+    const std::vector<Expr> order = plan_order(module_, fn.body);
     if (!analysis::is_static_dataflow(order, diagnostics_) || !only_calls(fn.body, order)) return false;
     for (Expr e : order) {
       if (const auto* let = e->as<Let>()) bound_[let->x] = let->value;
@@ -322,15 +326,63 @@ class Planner {
            prove_equal(product(a.dims), product(b.dims)) == kernel::Proof::kProved;
   }
 
-  void place_workspace() {
+  void place_workspace(bool in_place) {
     const Values all = workspace_values();
+    // Values that replace one another have one location.
+    std::vector<size_t> location(all.values.size());
+    std::iota(location.begin(), location.end(), size_t{0});
+    if (in_place) replace_dying(all, location);
+    std::vector<Life> lives;
     std::vector<uint64_t> bytes;
-    for (uint32_t v : all.values) bytes.push_back(plan_.values[v].bytes);
-    const Locations locations = find_locations(all.lives, bytes);
-    for (size_t i = 0; i < all.values.size(); ++i) plan_.values[all.values[i]].at = locations.offsets[i];
+    uint64_t replaced = 0;
+    for (size_t i = 0; i < location.size(); ++i) {
+      const uint64_t own = plan_.values[all.values[i]].bytes;
+      if (location[i] == i) {
+        location[i] = lives.size();
+        lives.push_back(all.lives[i]);
+        bytes.push_back(own);
+      } else {
+        location[i] = location[location[i]];
+        lives[location[i]].last = all.lives[i].last;
+        replaced += aligned(std::max<uint64_t>(own, 1));
+      }
+    }
+    const Locations locations = find_locations(lives, bytes);
+    for (size_t i = 0; i < location.size(); ++i)
+      plan_.values[all.values[i]].at = locations.offsets[location[i]];
     plan_.workspace_bytes = locations.bytes;
-    plan_.workspace_bytes_without_sharing = locations.bytes_without_sharing;
+    plan_.workspace_bytes_without_sharing = locations.bytes_without_sharing + replaced;
     place_views();
+  }
+
+  // Gives values that a step writes the location of a value which it is the last to read, if its
+  // kernel may write there. Values are numbered in the order in which they are written.
+  void replace_dying(const Values& all, std::vector<size_t>& location) {
+    std::unordered_map<uint32_t, size_t> number;
+    for (size_t i = 0; i < all.values.size(); ++i) number[all.values[i]] = i;
+    Replacements replacements;
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      const PlanStep& step = plan_.steps[s];
+      if (!step.kernel) continue;
+      std::vector<uint32_t> inputs;
+      for (uint32_t v : step.inputs) inputs.push_back(root_of(v));
+      std::set<uint32_t> replaced;
+      for (size_t o = 0; o < step.outputs.size(); ++o) {
+        const PlanValue& written = plan_.values[step.outputs[o]];
+        if (written.storage != Storage::kWorkspace) continue;
+        for (uint32_t from : inputs) {
+          const auto old = number.find(from);
+          if (old == number.end() || all.lives[old->second].last != s || replaced.contains(from)) continue;
+          const PlanValue& value = plan_.values[from];
+          if (value.bytes != written.bytes || value.type->dtype != written.type->dtype ||
+              !replacements.allow(*step.kernel, inputs, from, o))
+            continue;
+          location[number.at(step.outputs[o])] = old->second;
+          replaced.insert(from);
+          break;
+        }
+      }
+    }
   }
 
   void place_views() {
@@ -427,6 +479,11 @@ std::string show(const Plan& plan) {
       line += cat(" where ", join(s.extents, ", ", [](kernel::Expr e) { return show(e); }));
     out += cat(harmless(line, ""), "\n");
   }
+  if (!plan.in_place.empty())
+    out += cat("in place: ",
+               join(plan.in_place, ", ",
+                    [](const InPlacePair& p) { return cat("output ", p.output, " of input ", p.input); }),
+               "\n");
   if (plan.dynamic)
     return out + cat("slots: ", plan.slots.size(),
                      "\nworkspace: ", harmless(show(workspace_formula(plan)), ""), " bytes\n");

@@ -6,6 +6,7 @@
 // who asks for that.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -48,6 +49,12 @@ struct PlanPort {
   const TensorType* type;
 };
 
+// The output may have the memory of the input, which it then replaces (passes/in_place.h).
+struct InPlacePair {
+  uint32_t output, input;  // indices into Plan::outputs and Plan::inputs
+  friend auto operator<=>(const InPlacePair&, const InPlacePair&) = default;
+};
+
 struct Plan {
   std::vector<PlanPort> inputs, outputs;
   std::vector<Tensor> constants;
@@ -60,6 +67,7 @@ struct Plan {
   // the values of a slot are alive one after the other, and it is as large as the largest of them.
   bool dynamic = false;
   std::vector<std::vector<uint32_t>> slots;
+  std::vector<InPlacePair> in_place;  // sorted
 };
 
 enum class Shapes : uint8_t { kConstant, kSymbolic };

@@ -312,10 +312,15 @@ Module run(const Module& m, const PassContext& pass) {
   }
   const int bits = static_cast<int>(pass.value("bits"));
   const int exponent = bits - 1 - std::ilogb(static_cast<double>(scale));
-  return with_each_function(m, [&](const Fn* fn) {
+  Module out = with_each_function(m, [&](const Fn* fn) {
     if (fn->attrs.flag("Primitive")) return fn;
     return Quantiser(bits, exponent, pass.value("skip"))(m.context(), fn);
   });
+  if (out.same(m)) {
+    pass.stays(cat("no product or convolution of float32, after the first ", pass.value("skip"),
+                   " convolutions (`skip`), has a constant weight and sums that fit int32"));
+  }
+  return out;
 }
 
 }  // namespace
@@ -327,6 +332,7 @@ const Pass kQuantiseGlobal = {
                    {"scale", 8, "the power of two at which activations saturate", 1, int64_t{1} << 20},
                    {"skip", 1, "how many convolutions at the beginning of each function stay in floats"}},
     .approximates = true,
+    .skips_lets = true,
     .run = run,
 };
 

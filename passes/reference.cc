@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "base/cat.h"
 #include "base/failure.h"
 #include "interp/machine.h"
+#include "op/any_type.h"
 #include "op/apply.h"
 #include "op/denormals.h"
 #include "op/parts.h"
+#include "passes/disturbance.h"
 #include "passes/last_steps.h"
+#include "passes/quantised_outputs.h"
 #include "passes/runner.h"
 #include "runtime/flushed.h"
 
@@ -172,7 +174,7 @@ class OwnRuns {
 
   std::vector<Tensor> plain() {
     return run([this](const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
-      quantises_ |= def.name == "qnn.quantize" || def.name == "qnn.requantize";
+      quantises_ |= passes::quantises(def);
       return watched(m_.context(), def, args, attrs);
     });
   }
@@ -188,20 +190,11 @@ class OwnRuns {
     });
   }
 
-  // As another honest engine may do it: a result that is not exact has its neighbour in the place
-  // of some elements.
+  // As another honest engine may do it: see Disturbance.
   std::vector<Tensor> disturbed(uint32_t seed) {
-    std::minstd_rand random(seed);
+    Disturbance disturbance(seed);
     return run([&](const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
-      const Value made = evaluate(def, args, attrs);
-      if (def.tolerance.kind == op::Tolerance::Kind::kExact || !made.is_tensor()) return made;
-      if (!made.tensor().dtype().is_float()) return made;
-      Tensor t = made.tensor().copy();
-      for (int64_t i = 0; i < t.size(); ++i) {
-        const int step = static_cast<int>(random() % 3) - 1;
-        if (std::isfinite(t.get(i))) t.set(i, t.get(i) + step * spacing(t.dtype(), t.get(i)));
-      }
-      return Value(t);
+      return disturbance.of(m_.context(), def, args, attrs, evaluate(def, args, attrs));
     });
   }
 
@@ -215,9 +208,12 @@ class OwnRuns {
         op::evaluate_by_parts(context, def, args, attrs, op::Sums::kSingle,
                               [this](Context& scratch, const op::OpDef& part, std::span<const Value> inputs,
                                      const Attrs& given) { return watched(scratch, part, inputs, given); });
-    meets_denormals_ |= has_denormals(made) || std::any_of(args.begin(), args.end(), has_denormals);
+    // What takes any value gives it back: who made it was watched.
+    if (!op::takes_any_type(def))
+      meets_denormals_ |= has_denormals(made) || std::any_of(args.begin(), args.end(), has_denormals);
     return made;
   }
+  // Operators take and give tuples of tensors, and hardly deeper ones.
   static bool has_denormals(const Value& v) {
     if (v.is_tensor()) return relay::has_denormals(v.tensor());
     return v.kind() == ValueKind::kTuple && std::any_of(v.fields().begin(), v.fields().end(), has_denormals);
@@ -243,8 +239,6 @@ class OwnRuns {
   bool quantises_ = false, meets_denormals_ = false;
 };
 
-// An output of one element may be right by luck. The largest of so many errors is not.
-constexpr int64_t kFewestErrors = 8;
 // Another program's functions are right to some ULP, and not the interpreter's to a half.
 constexpr int kRunsOfAny = 1;
 // Where a number is rounded to few steps, an error of one ULP sometimes becomes a whole step.
@@ -253,6 +247,7 @@ constexpr int kRunsOfQuantised = 4;
 constexpr double kGrows = 1.5;
 constexpr int kMostRuns = 8;
 
+// An output of one element is measured as often as one of many has elements.
 int disturbed_runs(const std::vector<Tensor>& outputs, bool quantises) {
   int64_t fewest = kFewestErrors;
   for (const Tensor& t : outputs) {
@@ -335,11 +330,14 @@ Reference reference_of(const Module& m, std::string_view function, std::span<con
       // A disturbance took another way through the program: it says nothing about this one.
     }
   }
-  const std::vector<double> steps =
-      runs.quantises() ? last_steps(m, function, out.own.size()) : std::vector<double>(out.own.size());
+  std::vector<double> steps(out.own.size());
+  std::vector<bool> quantised(out.own.size());
+  if (runs.quantises()) {
+    steps = last_steps(m, function, out.own.size());
+    quantised = quantised_outputs(m, function, out.own.size());
+  }
   for (size_t i = 0; i < out.own.size(); ++i) {
-    out.bounds.push_back(
-        error_bound(out.exact[i], out.own[i].dtype(), errors[i], {runs.quantises(), steps[i]}));
+    out.bounds.push_back(error_bound(out.exact[i], out.own[i].dtype(), errors[i], {quantised[i], steps[i]}));
     out.bounds.back().ill_conditioned |= other_way;
   }
   if (denormals == Denormals::kFlush) add_floors(out, runs);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "analysis/testing.h"
 #include "base/cat.h"
 #include "base/failure.h"
@@ -137,6 +139,19 @@ TEST(Reference, CountsStepsOfTheLastQuantisedValues) {
   EXPECT_EQ(reference_of(scaled, "main", args).bounds[0].step, 0) << "exp changes the size of steps";
 }
 
+TEST(Reference, CapsOutputsBesideQuantisedOnes) {
+  const Module m = checked(
+      "def @main(%x: Tensor[(8), float32]) {"
+      "  (multiply(%x, 2f), exp(qnn.dequantize(qnn.quantize(%x, 0.25f, 0, out_dtype=\"int8\"), 0.25f, 0))) "
+      "}");
+  const Reference r =
+      reference_of(m, "main", std::vector<Value>{Value(vector(kFloat32, {0, 1, 2, 3, 4, 5, 6, 7}))});
+  ASSERT_EQ(r.bounds.size(), 2u);
+  EXPECT_FALSE(r.bounds[0].quantised);
+  EXPECT_EQ(r.bounds[0].note(), "");
+  EXPECT_TRUE(r.bounds[1].quantised);
+}
+
 TEST(Reference, ComparesInFloat64) {
   const Module m = checked("def @main(%x: Tensor[(1), float32]) { exp(%x) }");
   const std::vector<Value> args{Value(vector(kFloat32, {1}))};
@@ -145,6 +160,28 @@ TEST(Reference, ComparesInFloat64) {
   EXPECT_LT(r.compare(0, vector(kFloat32, {2.7182817459106445})).ulps, 1) << "of the program's dtype";
   EXPECT_FALSE(r.compare(0, vector(kFloat32, {2.7193})).ok);
   EXPECT_FALSE(r.compare(0, vector(kFloat64, {2.7182817459106445})).ok) << "another dtype";
+}
+
+// The plain order gives exactly 0, as the terms come in pairs; any other order is some
+// ULP of a term away.
+TEST(Reference, AllowsAnotherOrderOfTermsThatCancel) {
+  const Module m = checked("def @main(%x: Tensor[(64), float32]) { negative(sum(%x)) }");
+  std::vector<double> x;
+  double terms = 0;
+  for (int i = 0; i < 64; ++i) {
+    x.push_back(i % 2 == 0 ? 1.1f + static_cast<float>(i) : -x.back());
+    terms += std::fabs(x.back());
+  }
+  const Reference r = reference_of(m, "main", std::vector<Value>{Value(vector(kFloat32, x))});
+  EXPECT_EQ(r.exact[0].get(0), 0);
+  EXPECT_EQ(r.own[0].get(0), 0);
+  const auto is_ok = [&](double y) {
+    Tensor t(kFloat32, {});
+    t.set(0, y);
+    return r.compare(0, t).ok;
+  };
+  EXPECT_TRUE(is_ok(kUnit * terms));
+  EXPECT_FALSE(is_ok(8 * kUnit * terms));
 }
 
 // In float32 the 3 is lost beside 2^27, so that the shape of the result is another one.

@@ -5,7 +5,8 @@
 // takes the kernel calls of the memory plan as tasks with bytes and costs. It looks for an order in
 // which some run twice (rematerialise/tasks.h): by dynamic programming over stages, and greedily.
 // The cheaper order that fits is written down as lets, which the plan follows. The same kernels
-// read the same values, so results are the same bits.
+// read the same values, so results are the same bits. @main gets the attribute `InPlace`: its plan
+// lets a kernel replace what it is the last to read (in_place.h).
 //
 // Before: `lower` has made kernels of all operators, as the bytes and costs are theirs. Where @main
 // is no static dataflow of constant shapes it stays, and `strict` makes an error of the reason.
@@ -15,6 +16,9 @@
 #include <numeric>
 
 #include "base/cat.h"
+#include "base/counted.h"
+#include "ir/traverse.h"
+#include "op/registry.h"
 #include "passes/pass.h"
 #include "passes/plan_memory.h"
 #include "passes/rematerialise/plan_tasks.h"
@@ -31,6 +35,9 @@ constexpr int64_t kMostBytes = int64_t{1} << 40;
 // the least part of it that they are given less.
 constexpr int kMostAttempts = 6;
 constexpr uint64_t kLeastStep = 32;
+// What all greedy attempts together may look at, and the part of what is left that one of them may:
+// an attempt that comes to nothing leaves the most for others. About a second on one core of 2020.
+constexpr uint64_t kMostLooks = 20'000'000, kShareOfAttempt = 4;
 // Halvings of the interval in which the least workspace is looked for.
 constexpr int kSearchSteps = 7;
 
@@ -60,7 +67,7 @@ class Search {
   }
 
   // The cheapest order that was found within the limit; empty if none was.
-  Order within(uint64_t limit) const {
+  Order within(uint64_t limit) {
     Order best;
     double least = 0;
     const auto offer = [&](const Base& base, const std::optional<Order>& found) {
@@ -78,13 +85,16 @@ class Search {
         continue;
       }
       if (base.there > 0) offer(base, rematerialise::recompute_stages(base.tasks, base.there, limit));
-      offer(base, rematerialise::recompute_greedily(base.tasks, limit));
+      offer(base, greedily(base.tasks, limit));
     }
     return best;
   }
 
+  // Was an attempt given up because it had looked at enough?
+  bool gave_up() const { return gave_up_; }
+
   // What the order with the least memory takes, as far as halving finds it.
-  Order least() const {
+  Order least() {
     uint64_t high = UINT64_MAX, low = 0;
     for (const Base& base : bases_)
       high = std::min(high, rematerialise::peak(base.tasks, as_given(base.tasks)));
@@ -99,8 +109,19 @@ class Search {
   }
 
  private:
+  std::optional<Order> greedily(const Tasks& tasks, uint64_t limit) {
+    const uint64_t share = looks_ / kShareOfAttempt;
+    uint64_t left = share;
+    std::optional<Order> out = rematerialise::recompute_greedily(tasks, limit, left);
+    gave_up_ = gave_up_ || (!out && left == 0);
+    looks_ -= share - left;
+    return out;
+  }
+
   const Tasks& tasks_;
   std::vector<Base> bases_;
+  uint64_t looks_ = kMostLooks;
+  bool gave_up_ = false;
 };
 
 Module with_order(const Module& m, const rematerialise::PlanTasks& program, const Order& order) {
@@ -117,17 +138,26 @@ uint64_t planned_bytes(const Module& m) {
   return plan ? plan->workspace_bytes : UINT64_MAX;
 }
 
-std::string bytes(uint64_t n) { return cat(n, n == 1 ? " byte" : " bytes"); }
+// Does @main call an operator that is to become a kernel?
+bool has_operators(const Fn& main) {
+  const std::vector<Expr> all = post_order(main.body);
+  return std::any_of(all.begin(), all.end(), [](Expr e) {
+    const op::OpDef* def = op::callee(e);
+    return def && !def->view;
+  });
+}
 
 Module give_back(const Module& m, const PassContext& context, const std::string& reason) {
   context.stays(reason);
-  if (context.value("strict") != 0)
-    context.diagnostics
-        .error(Span::none(), "limit-memory",
-               cat("the workspace of @main cannot be held to a limit: ", reason))
-        .note(
-            "a limit is for straight programs of constant shapes: --input-shapes fixes shapes, and "
-            "`partial-evaluation` unrolls recursion of known length");
+  if (context.value("strict") == 0) return m;
+  context.diagnostics
+      .error(Span::none(), "limit-memory", cat("the workspace of @main cannot be held to a limit: ", reason))
+      .note(
+          has_operators(*m.function("main"))
+              ? "operators have no workspace before `lower` makes kernels of them: the passes of a level, as "
+                "-O2, do"
+              : "a limit is for straight programs of constant shapes: --input-shapes fixes shapes, and "
+                "`partial-evaluation` unrolls recursion of known length");
   return m;
 }
 
@@ -140,7 +170,7 @@ Module run(const Module& m, const PassContext& context) {
   const auto limit = static_cast<uint64_t>(context.value("limit"));
   if (plan->workspace_bytes <= limit) return m;
   const rematerialise::PlanTasks program(m, main, *plan);
-  const Search search(program.tasks());
+  Search search(program.tasks());
   uint64_t least = plan->workspace_bytes, target = limit;
   for (int i = 0; i < kMostAttempts; ++i) {
     const Order order = search.within(target);
@@ -156,11 +186,13 @@ Module run(const Module& m, const PassContext& context) {
   const Order order = search.least();
   if (!order.empty()) least = std::min(least, planned_bytes(with_order(m, program, order)));
   if (least <= limit) return with_order(m, program, order);
-  context.diagnostics
-      .error(Span::none(), "limit-memory",
-             cat("the plan of @main takes ", bytes(least),
-                 " of workspace at the least that was found, and the limit is ", bytes(limit)))
-      .note(cat("without recomputation it takes ", bytes(plan->workspace_bytes)));
+  Diagnostic& d = context.diagnostics.error(
+      Span::none(), "limit-memory",
+      cat("the plan of @main takes ", counted(least, "byte"),
+          " of workspace at the least that was found, and the limit is ", counted(limit, "byte")));
+  d.note(cat("without recomputation it takes ", counted(plan->workspace_bytes, "byte")));
+  if (search.gave_up())
+    d.note("the program has many kernels, and the search was given up before it had tried all orders");
   return m;
 }
 

@@ -152,7 +152,8 @@ TEST(Rematerialise, GreedyStaysWithinTheLimit) {
     tasks.bytes.back() = 0;
     const uint64_t whole = peak(tasks, all_once(tasks));
     for (uint64_t limit : {whole, whole * 3 / 4, whole / 2}) {
-      const std::optional<Order> found = recompute_greedily(tasks, limit);
+      uint64_t looks = 1'000'000;
+      const std::optional<Order> found = recompute_greedily(tasks, limit, looks);
       if (!found) continue;
       EXPECT_TRUE(is_whole(tasks, *found));
       EXPECT_LE(peak(tasks, *found), limit);
@@ -168,6 +169,46 @@ TEST(Rematerialise, GreedyStaysWithinTheLimit) {
     EXPECT_TRUE(is_whole(tasks, tape));
   }
   EXPECT_GT(found_some, 50u);
+}
+
+// A value is forgotten at each task, and every value that is kept is looked at for it.
+TEST(Rematerialise, GreedyLooksNoMoreThanItMay) {
+  const Tasks tasks = chain(std::vector<uint64_t>(2000, 64), std::vector<double>(2000, 1));
+  const uint64_t whole = peak(tasks, all_once(tasks));
+  uint64_t looks = 1000;
+  EXPECT_FALSE(recompute_greedily(tasks, whole / 2, looks));
+  EXPECT_EQ(looks, 0u);
+  looks = 1'000'000'000;
+  EXPECT_TRUE(recompute_greedily(tasks, whole * 3 / 4, looks));
+  EXPECT_LT(looks, 1'000'000'000u - 1000);
+}
+
+// A value that is replaced takes no second place, unless somebody reads it later.
+TEST(Rematerialise, PeakCountsWhatIsReplacedOnce) {
+  Tasks tasks{{{.writes = {0}},
+               {.reads = {0}, .writes = {1}, .temporaries = 10, .replaces = {{1, 0}}},
+               {.reads = {1}, .writes = {2}}},
+              {100, 100, 0}};
+  EXPECT_EQ(peak(tasks, all_once(tasks)), 110u);
+  tasks.all[2].reads = {0, 1};
+  EXPECT_EQ(peak(tasks, all_once(tasks)), 210u);
+}
+
+// Task 1 has no room beside what it reads: it replaces that, which is computed again for task 2.
+TEST(Rematerialise, GreedyReplacesWhatIsNeededAgain) {
+  const Tasks tasks{{{.writes = {0}, .cost = 1},
+                     {.reads = {0}, .writes = {1}, .temporaries = 50, .cost = 1, .replaces = {{1, 0}}},
+                     {.reads = {0, 1}, .writes = {2}, .cost = 1}},
+                    {100, 100, 0}};
+  uint64_t looks = 1000;
+  const std::optional<Order> found = recompute_greedily(tasks, 200, looks);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(*found, (Order{0, 1, 0, 2}));
+  EXPECT_LE(peak(tasks, *found), 200u);
+  EXPECT_FALSE(recompute_greedily(tasks, 199, looks)) << "task 2 reads both";
+  Tasks apart = tasks;
+  apart.all[1].replaces.clear();
+  EXPECT_FALSE(recompute_greedily(apart, 200, looks));
 }
 
 TEST(Rematerialise, TrapsKeepTheirOrder) {
@@ -226,6 +267,18 @@ TEST(Rematerialise, NetworksMeanTheSameWithinTheLimit) {
     }
     EXPECT_GT(smaller, 0u) << network;
   }
+}
+
+TEST(WithinMemory, SumsAreShortUnlessThePipelineSaysHowLong) {
+  const auto first_step = [](std::string_view text) {
+    Diagnostics diagnostics;
+    Result<Pipeline> pipeline = parse_pipeline(text, diagnostics);
+    EXPECT_TRUE(pipeline) << text;
+    return pipeline ? show(within_memory(*pipeline, 1 << 20).front()) : std::string();
+  };
+  EXPECT_EQ(first_step("fuse"), "fuse{addends=2}");
+  for (const char* said : {"fuse{addends=0}", "fuse{addends=1}", "fuse{addends=8}"})
+    EXPECT_EQ(first_step(said), said);
 }
 
 }  // namespace

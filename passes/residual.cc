@@ -4,23 +4,37 @@
 
 #include "base/cat.h"
 #include "ir/analysis.h"
-#include "passes/type_parts.h"
+#include "ir/type_parts.h"
 
 namespace relay::passes {
 namespace {
 
 // An expression alone does not always say what the parameters of a data type or of a generic
-// function are.
-bool is_clear(Type type) {
-  bool clear = true;
-  for_each_type_in(type, [&](Type t) {
+// function are. Entries nest in one another, and so do their types: what is known
+// of a part is kept.
+bool is_clear(Type root, std::unordered_map<Type, bool>& known) {
+  std::vector<Type> pending{root};
+  while (!pending.empty()) {
+    const Type t = pending.back();
     const auto* data = t->as<DataType>();
-    clear = clear &&
-            (data ? data->args.empty()
-                  : t->kind == TypeKind::kTensor || t->kind == TypeKind::kTuple || t->kind == TypeKind::kRef);
-    return clear;
-  });
-  return clear;
+    bool clear =
+        data ? data->args.empty()
+             : t->kind == TypeKind::kTensor || t->kind == TypeKind::kTuple || t->kind == TypeKind::kRef;
+    const size_t before = pending.size();
+    for_each_part(t, [&](Type part) {
+      const auto it = known.find(part);
+      if (!clear) return;
+      if (it == known.end())
+        pending.push_back(part);
+      else
+        clear = it->second;
+    });
+    if (clear && pending.size() > before) continue;
+    pending.resize(before);
+    pending.pop_back();
+    known[t] = clear;
+  }
+  return known.at(root);
 }
 
 // A call may be in tail position only without a name, and so without a type that is written.
@@ -45,7 +59,7 @@ size_t Residual::close(Expr result) {
 }
 
 const Var* Residual::emit(Form form, Type type, std::string_view name, Noticed noticed, const Var* cell) {
-  const bool annotated = type && !is_clear(type) && form.value->kind != ExprKind::kFn;
+  const bool annotated = type && !is_clear(type, clear_) && form.value->kind != ExprKind::kFn;
   const SpanScope at(b_, form.value->span);
   const Var* x =
       b_.var(name.empty() ? cat("v", entries_.size()) : std::string(name), annotated ? type : nullptr);
@@ -58,6 +72,7 @@ const Var* Residual::emit_as(const Var* name, Form form, Type type, Noticed noti
   number_[x] = number + 1;
   if (cell) writes_[cell].push_back(number);
   for (size_t block : form.blocks) blocks_[block].owner = number;
+  always_noticed_ += noticed == Noticed::kAlways ? 1 : 0;
   entries_.emplace_back(x, std::move(form), noticed, cell, open_.back());
   blocks_[open_.back()].entries.push_back(number);
   return x;
@@ -80,6 +95,7 @@ bool Residual::noticed(const std::vector<size_t>& blocks) const {
 void Residual::go_back(const Mark& mark) {
   for (size_t i = entries_.size(); i-- > mark.entries;) {
     if (entries_[i].cell) writes_[entries_[i].cell].pop_back();
+    always_noticed_ -= entries_[i].noticed == Noticed::kAlways ? 1 : 0;
   }
   entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(mark.entries), entries_.end());
   blocks_.resize(mark.blocks);

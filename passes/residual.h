@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/builder.h"
@@ -54,6 +55,11 @@ class Residual {
   Entry& entry(size_t i) { return entries_[i]; }
   size_t size() const { return entries_.size(); }
 
+  // How many entries can be noticed in any case.
+  size_t always_noticed() const { return always_noticed_; }
+  // How many blocks are open.
+  size_t depth() const { return open_.size(); }
+
   // Opens a block inside of the one that is open, and closes it with its result.
   void open();
   size_t close(Expr result);
@@ -95,9 +101,11 @@ class Residual {
   std::vector<Entry> entries_;
   std::vector<Block> blocks_;
   std::vector<size_t> open_;
-  NodeMap<size_t> number_;               // of the entry by its name, from 1
-  NodeMap<std::vector<size_t>> writes_;  // to the cell of this name
-  std::vector<size_t> pending_;          // entries that are needed and have not been looked at
+  size_t always_noticed_ = 0;
+  NodeMap<size_t> number_;                // of the entry by its name, from 1
+  std::unordered_map<Type, bool> clear_;  // types that an expression says alone
+  NodeMap<std::vector<size_t>> writes_;   // to the cell of this name
+  std::vector<size_t> pending_;           // entries that are needed and have not been looked at
 };
 
 }  // namespace relay::passes

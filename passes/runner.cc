@@ -14,7 +14,9 @@
 #include "ir/analysis.h"
 #include "ir/traverse.h"
 #include "kernel/validate.h"
+#include "passes/behind_lets.h"
 #include "passes/reference.h"
+#include "passes/sample_inputs.h"
 #include "runtime/compare.h"
 #include "typecheck/check.h"
 
@@ -76,7 +78,7 @@ size_t unused_bytes(const Module& m) {
 class Runner {
  public:
   Runner(const RunnerOptions& options, Diagnostics& diagnostics)
-      : options_(options), diagnostics_(diagnostics) {}
+      : options_(options), diagnostics_(diagnostics), inputs_(options.sample_inputs) {}
 
   Result<Module> run(Module now, const Pipeline& steps) {
     Result<Module> checked = typecheck::check(now, diagnostics_);
@@ -145,6 +147,7 @@ class Runner {
     const auto end = std::chrono::steady_clock::now();
     const auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
     times = {ms(middle - begin), ms(end - middle)};
+    if (next.same(m)) tell_of_lets(m, *step.pass, context);
     if (!checked) {
       diagnostics_.error(Span::none(), "pass-broke-types",
                          cat("after pass `", step.pass->name,
@@ -166,6 +169,7 @@ class Runner {
       return false;
     }
     if (!answer) return true;
+    if (!inputs_fit(m, *step.pass)) return false;
     if (step.pass->approximates) {
       answer = first_answer(m);
       if (answer) return true;
@@ -184,6 +188,23 @@ class Runner {
     return false;
   }
 
+  // Do the inputs fit @main after the pass? A pass that approximates may change what @main takes:
+  // it and later ones get inputs that fit. After any other pass they must fit as they are.
+  bool inputs_fit(const Module& m, const Pass& pass) {
+    const Fn* fn = m.function("main");
+    if (!fn || takes(*fn, inputs_)) return true;
+    std::optional<std::vector<Value>> fitted;
+    if (pass.approximates) fitted = fitted_inputs(*fn, inputs_);
+    if (fitted) {
+      inputs_ = std::move(*fitted);
+      return true;
+    }
+    diagnostics_.error(Span::none(), "pass-changed-answer",
+                       cat("after pass `", pass.name, "` @main takes `", relay::show(fn->type),
+                           "`, and the inputs before it do not fit: this is a bug of the pass"));
+    return false;
+  }
+
   // What is wrong with the kernels that no earlier pass left.
   std::vector<std::string> broken_kernels(const Module& m) {
     std::vector<std::string> problems;
@@ -195,16 +216,18 @@ class Runner {
     return problems;
   }
 
-  // Nothing if the program traps: then there is no answer to compare with.
+  // Nothing if the program traps or does not take the inputs: then there is no answer to compare
+  // with.
   std::optional<Answer> first_answer(const Module& m) {
+    if (const Fn* fn = m.function("main"); fn && !takes(*fn, inputs_)) return std::nullopt;
     std::optional<Value> value = interpret(m);
     if (!value) return std::nullopt;
-    return Answer{*value, reference_of(m, "main", options_.sample_inputs)};
+    return Answer{*value, reference_of(m, "main", inputs_)};
   }
 
   std::optional<Value> interpret(const Module& m) {
     try {
-      return interp::Machine(m).call("main", options_.sample_inputs);
+      return interp::Machine(m).call("main", inputs_);
     } catch (const Trap&) {
       return std::nullopt;
     }
@@ -212,6 +235,7 @@ class Runner {
 
   const RunnerOptions& options_;
   Diagnostics& diagnostics_;
+  std::vector<Value> inputs_;              // of @main, for Verify::kSemantics
   std::set<const kernel::Kernel*> valid_;  // that were looked at
   std::map<std::string, size_t> rules_;    // that the step applied, and how often
   const OnRule on_rule_ = [this](const std::string& rule, size_t times) { rules_[rule] += times; };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/cat.h"
 #include "base/file.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
@@ -66,6 +67,29 @@ Module trapping(const Module&, const PassContext&) {
       "def @main(%x: Tensor[(2), float32]) { multiply(%x, cast(divide(1, 0), dtype=\"float32\")) }");
 }
 
+// Takes numbers of another kind.
+Module of_integers(const Module&, const PassContext&) {
+  return parsed("def @main(%x: Tensor[(2), int32]) { cast(multiply(%x, 2), dtype=\"float32\") }");
+}
+
+constexpr std::string_view kOfTwo =
+    "def @main(%x: Tensor[(2), float32], %y: Tensor[(2), float32]) { multiply(%x, %x) }";
+
+// Takes one input less, which was of no use, or one more, or a longer one.
+Module of_one(const Module&, const PassContext&) {
+  return parsed("def @main(%x: Tensor[(2), float32]) { multiply(%x, %x) }");
+}
+Module of_two(const Module&, const PassContext&) { return parsed(kOfTwo); }
+Module of_longer(const Module&, const PassContext&) {
+  return parsed(
+      "def @main(%x: Tensor[(3), float32]) { strided_slice(multiply(%x, %x), begin=[0], end=[2]) }");
+}
+
+const Pass kOfOne{.name = "of-one", .doc = "", .run = of_one};
+const Pass kOfTwoInputs{.name = "of-two", .doc = "", .run = of_two};
+const Pass kOfLonger{.name = "of-longer", .doc = "", .run = of_longer};
+const Pass kRoughOfTwo{.name = "rough-of-two", .doc = "", .approximates = true, .run = of_two};
+const Pass kOfIntegers{.name = "of-integers", .doc = "", .run = of_integers};
 const Pass kDoubled{.name = "doubled", .doc = "", .run = doubled};
 const Pass kReshaped{.name = "reshaped", .doc = "", .run = reshaped};
 const Pass kCopied{.name = "copied", .doc = "", .run = copied};
@@ -111,6 +135,37 @@ TEST(Runner, SoundPassesPassEveryVerification) {
         run(parsed(kProgram), {&kUnchanged, find_pass("fold-constants"), find_pass("dead-code")}, options);
     EXPECT_TRUE(ran.ok) << ran.messages;
     EXPECT_EQ(ran.messages, "");
+  }
+}
+
+// Tangents and other extents: the program is run with inputs that fit.
+TEST(Runner, PassesMayChangeWhatMainTakes) {
+  for (const char* name : {"forward-gradient", "change-batch{from=2,to=3}"}) {
+    Diagnostics diagnostics;
+    const Module m = parsed("def @main(%x: Tensor[(2), float32]) { multiply(%x, %x) }");
+    EXPECT_TRUE(run_pipeline(m, cat(name, ",inline,fold-constants"), semantics(), diagnostics).ok())
+        << name << "\n"
+        << diagnostics.render(m.context().sources());
+  }
+  // Later passes are checked with the inputs that fit, and may not change them again.
+  const Module square = parsed("def @main(%x: Tensor[(2), float32]) { multiply(%x, %x) }");
+  EXPECT_TRUE(run(square, {&kRoughOfTwo, &kUnchanged, &kOfTwoInputs}, semantics()).ok);
+  const Ran ran = run(square, {&kRoughOfTwo, &kOfOne}, semantics());
+  EXPECT_FALSE(ran.ok);
+  EXPECT_NE(ran.messages.find("after pass `of-one`"), std::string::npos) << ran.messages;
+}
+
+// The answers are equal, but whoever calls the program has other inputs.
+TEST(Runner, APassThatDoesNotApproximateLeavesWhatMainTakes) {
+  RunnerOptions two = semantics();
+  two.sample_inputs.push_back(two.sample_inputs[0]);
+  const Module square = parsed("def @main(%x: Tensor[(2), float32]) { multiply(%x, %x) }");
+  EXPECT_TRUE(run(square, {&kOfOne}, semantics()).ok);
+  for (const Ran& ran : {run(parsed(kOfTwo), {&kOfOne}, two), run(square, {&kOfTwoInputs}, semantics()),
+                         run(square, {&kOfLonger}, semantics()), run(square, {&kOfIntegers}, semantics())}) {
+    EXPECT_FALSE(ran.ok);
+    EXPECT_EQ(ran.slugs, std::vector<std::string>{"pass-changed-answer"}) << ran.messages;
+    EXPECT_NE(ran.messages.find("do not fit"), std::string::npos) << ran.messages;
   }
 }
 

@@ -46,6 +46,7 @@ const Pass kSimplify = {
     .name = "simplify",
     .doc = "apply exact algebraic rules until none applies",
     .parameters = {kBudget},
+    .skips_lets = true,
     .run = [](const Module& m, const PassContext& pass) { return run(m, pass, false); },
 };
 
@@ -54,6 +55,7 @@ const Pass kSimplifyFloats = {
     .doc = "apply algebraic rules, also those that round floating point in another way, until none applies",
     .parameters = {kBudget},
     .approximates = true,
+    .skips_lets = true,
     .run = [](const Module& m, const PassContext& pass) { return run(m, pass, true); },
 };
 

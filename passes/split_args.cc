@@ -50,6 +50,7 @@ const Pass kSplitArgs = {
     .name = "split-args",
     .doc = "concatenate many tensors in several steps",
     .parameters = {{"most", 64, "the most tensors that one call concatenates", 2}},
+    .skips_lets = true,
     .run = run,
 };
 

@@ -1,77 +1,36 @@
 #include "passes/trap_order.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "analysis/effects.h"
 #include "analysis/user_kernels.h"
-#include "ir/analysis.h"
+#include "ir/evaluation_order.h"
 #include "op/registry.h"
 
 namespace relay::passes {
 namespace {
 
-using Names = std::vector<std::string_view>;
+// What may trap: the name in its message, and where it is written.
+struct Trapping {
+  std::string_view name;
+  Span span;
+};
 
-// Walks a function as the interpreter does: on entering a scope what is shared in it, then its
-// body. Iterative.
-class Walk {
+// What may trap, by its name.
+class Traps {
  public:
-  Walk(analysis::UserKernels& kernels, Expr root, Names& out)
-      : kernels_(kernels), scopes_(scopes(root)), out_(out) {
-    pending_.push_back({Work::kEvaluate, root, 0});
-    while (!pending_.empty()) {
-      const Work now = pending_.back();
-      pending_.pop_back();
-      switch (now.what) {
-        case Work::kScope: enter(now.scope); break;
-        case Work::kEvaluate: evaluate(now.e); break;
-        case Work::kTrap: trap(now.e); break;
-      }
-    }
-  }
+  explicit Traps(const Module& m) : kernels_(m) {}
 
- private:
-  struct Work {
-    enum What : uint8_t { kScope, kEvaluate, kTrap } what;
-    Expr e;
-    uint32_t scope;
-  };
-
-  bool is_shared(Expr e) const { return scopes_.uses.get(e) > 1; }
-
-  void enter(uint32_t index) {
-    const Scopes::Scope& scope = scopes_.all[index];
-    if (!is_shared(scope.body)) pending_.push_back({Work::kEvaluate, scope.body, 0});
-    for (size_t i = scope.shared.size(); i-- > 0;) pending_.push_back({Work::kEvaluate, scope.shared[i], 0});
-  }
-
-  void evaluate(Expr e) {
-    std::vector<Work> parts;
-    uint32_t scope = scopes_.opens.get(e);
-    size_t position = 0;
-    for_each_child(e, [&](Expr child) {
-      if (opens_scope(e, position++)) {
-        parts.push_back({Work::kScope, nullptr, scope++});
-      } else if (!is_shared(child)) {
-        parts.push_back({Work::kEvaluate, child, 0});
-      }
-    });
-    // A function that is called where it stands runs after its arguments were evaluated.
-    const auto* call = e->as<Call>();
-    if (call && call->callee->kind == ExprKind::kFn && !is_shared(call->callee))
-      std::rotate(parts.begin(), parts.begin() + 1, parts.end());
-    parts.push_back({Work::kTrap, e, 0});
-    pending_.insert(pending_.end(), parts.rbegin(), parts.rend());
-  }
-
-  void trap(Expr e) {
+  // Of the evaluation of the expression itself; empty if it cannot trap.
+  std::string_view of(Expr e) {
     switch (e->kind) {
-      case ExprKind::kMatch:
-        if (!e->as<Match>()->total) out_.push_back("match");
-        break;
-      case ExprKind::kCall: call(*e->as<Call>()); break;
+      case ExprKind::kMatch: return e->as<Match>()->total ? "" : "match";
+      case ExprKind::kCall: return of_call(*e->as<Call>());
       case ExprKind::kConstant:
       case ExprKind::kVar:
       case ExprKind::kGlobal:
@@ -86,42 +45,74 @@ class Walk {
       case ExprKind::kRefRead:
       case ExprKind::kRefWrite: break;  // never traps itself
     }
+    return {};
   }
 
-  void call(const Call& n) {
-    if (n.callee->kind == ExprKind::kFn || n.callee->kind == ExprKind::kCtorRef) return;
-    if (const op::OpDef* def = op::callee(n)) {
-      if (analysis::may_trap_on_values(n, *def)) out_.push_back(def->name);
-    } else if (const kernel::Kernel* k = kernels_.callee(&n)) {
-      if (k->external || kernels_.may_trap(n, *k)) out_.push_back("kernel");
-    } else {
-      out_.push_back("call");
-    }
+ private:
+  std::string_view of_call(const Call& n) {
+    if (n.callee->kind == ExprKind::kFn || n.callee->kind == ExprKind::kCtorRef) return "";
+    if (const op::OpDef* def = op::callee(n)) return analysis::may_trap_on_values(n, *def) ? def->name : "";
+    if (const kernel::Kernel* k = kernels_.callee(&n))
+      return k->external || kernels_.may_trap(n, *k) ? k->name.text() : "";
+    return "call";
   }
 
-  analysis::UserKernels& kernels_;
-  Scopes scopes_;
-  Names& out_;
-  std::vector<Work> pending_;
+  analysis::UserKernels kernels_;
 };
 
-Names traps_in_order(const Module& m) {
-  Names out;
-  analysis::UserKernels kernels(m);
-  for (const auto& [name, fn] : m.functions()) Walk(kernels, fn, out);
+std::vector<Trapping> traps_in_order(const Module& m) {
+  std::vector<Trapping> out;
+  Traps traps(m);
+  for (const auto& [name, fn] : m.functions()) {
+    for (Expr e : evaluation_order(fn)) {
+      if (const std::string_view trap = traps.of(e); !trap.empty()) out.push_back({trap, e->span});
+    }
+  }
   return out;
+}
+
+// The place of each trap among all of them, by where it is written. Left out is what is written
+// nowhere, or stands in several places.
+std::map<std::tuple<uint32_t, uint32_t, uint32_t>, size_t> places(const std::vector<Trapping>& traps) {
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, size_t> out;
+  constexpr size_t kSeveral = SIZE_MAX;
+  for (size_t i = 0; i < traps.size(); ++i) {
+    const Span at = traps[i].span;
+    if (!at.known()) continue;
+    const auto [it, is_new] = out.try_emplace({at.file, at.begin, at.end}, i);
+    if (!is_new) it->second = kSeveral;
+  }
+  std::erase_if(out, [](const auto& entry) { return entry.second == kSeveral; });
+  return out;
+}
+
+// Two traps of one name may have two messages: a quotient may not fit, or divide by zero. So traps
+// that are written in one place each stay in their order, too.
+bool exchanges_places(const std::vector<Trapping>& then, const std::vector<Trapping>& now) {
+  const auto before = places(then), after = places(now);
+  size_t last = 0;
+  for (const Trapping& trap : now) {
+    const std::tuple at{trap.span.file, trap.span.begin, trap.span.end};
+    const auto found = before.find(at);
+    if (found == before.end() || !after.contains(at)) continue;
+    if (found->second < last) return true;
+    last = found->second;
+  }
+  return false;
 }
 
 }  // namespace
 
 bool keeps_trap_order(const Module& before, const Module& after) {
-  const Names now = traps_in_order(after);
-  if (std::all_of(now.begin(), now.end(), [&](std::string_view name) { return name == now.front(); }))
-    return true;
-  const Names then = traps_in_order(before);
+  const std::vector<Trapping> now = traps_in_order(after);
+  if (now.size() < 2) return true;
+  const std::vector<Trapping> then = traps_in_order(before);
+  if (exchanges_places(then, now)) return false;
+  const auto is_first = [&](const Trapping& trap) { return trap.name == now.front().name; };
+  if (std::all_of(now.begin(), now.end(), is_first)) return true;
   size_t next = 0;
-  for (std::string_view name : then) {
-    if (next < now.size() && name == now[next]) ++next;
+  for (const Trapping& trap : then) {
+    if (next < now.size() && trap.name == now[next].name) ++next;
   }
   return next == now.size();
 }

@@ -10,9 +10,10 @@
 namespace relay::passes {
 
 // Returns true if the traps of `after` are some of those of `before`, in the same order, or if all
-// have one message. Traps are compared by what names them in messages: the operator, or that it is
-// a kernel, a match or a call. Checks of shapes are left out: they are alike, and passes may move
-// them (docs/semantics.md, "Failures").
+// have one name. Traps are compared by what names them in messages: the operator, the kernel, or
+// that it is a match or a call. One name may have several messages, so traps that are written in
+// one place each are compared by their places, too. Checks of shapes are left out: they are alike,
+// and passes may move them (docs/semantics.md, "Failures").
 bool keeps_trap_order(const Module& before, const Module& after);
 
 }  // namespace relay::passes

@@ -1,4 +1,4 @@
-#include "passes/type_parts.h"
+#include "ir/type_parts.h"
 
 #include <gtest/gtest.h>
 
@@ -29,17 +29,33 @@ TEST(TypeParts, SharedPartsAreMetOnce) {
   EXPECT_FALSE(is_of_tensors(nullptr));
 }
 
+// Lets that pair %x with itself, and the pair with itself, and so on.
+std::string paired() {
+  std::string lets = "let %v0 = (%x, %x); ";
+  for (int i = 1; i < kLevels; ++i) lets += cat("let %v", i, " = (%v", i - 1, ", %v", i - 1, "); ");
+  return lets;
+}
+const std::string kLast = cat("%v", kLevels - 1);
+
 // Passes take time by the parts of types, too.
 TEST(TypeParts, PassesMeetThemOnce) {
-  std::string program = "def @main(%x: float32) { let %v0 = (%x, %x); ", path;
-  for (int i = 1; i < kLevels; ++i) program += cat("let %v", i, " = (%v", i - 1, ", %v", i - 1, "); ");
+  std::string path;
   for (int i = 0; i < kLevels; ++i) path += ".0";
-  const Module m = analysis::testing::checked(cat(program, "negative(%v", kLevels - 1, path, ") }"));
-  for (const char* pass : {"to-graph-normal-form", "partial-evaluation", "gradient"}) {
+  const Module m =
+      analysis::testing::checked(cat("def @main(%x: float32) { ", paired(), "let %unused = (fn (%t) { %t })(",
+                                     kLast, "); negative(", kLast, path, ") }"));
+  for (const char* pass : {"to-graph-normal-form", "partial-evaluation", "gradient", "dead-code"}) {
     Diagnostics diagnostics;
     EXPECT_TRUE(run_pipeline(m, pass, {}, diagnostics).ok())
         << pass << diagnostics.render(m.context().sources());
   }
+}
+
+TEST(TypeParts, TheCheckerMeetsThemOnce) {
+  const Module m =
+      analysis::testing::checked(cat("def @main(%y: float32) { let %unused = grad(fn (%x: float32) { ",
+                                     paired(), "annotation.checkpoint(", kLast, ") }); %y }"));
+  EXPECT_EQ(show(m.function("main")->type, 80), "fn(float32) -> float32");
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 namespace relay::passes {
 
 Pipeline within_memory(Pipeline pipeline, uint64_t limit) {
+  const int64_t usual = step(kFuse).values.at("addends");
   for (Step& s : pipeline) {
-    if (s.pass == &kFuse && s.values.at("addends") == 0) s.values["addends"] = 2;
+    if (s.pass == &kFuse && s.values.at("addends") == usual) s.values["addends"] = 2;
   }
   pipeline.push_back(step(kRematerialise));
   int64_t& most = pipeline.back().values["limit"];

@@ -7,8 +7,9 @@
 
 namespace relay::passes {
 
-// The pipeline with `rematerialise{strict=1}` at its end, where kernels are known. Long sums are
-// fused so that they keep the sum so far, and not all that they add up.
+// Returns the pipeline with `rematerialise{strict=1}` at its end, where kernels are known. The
+// default of fuse{addends} becomes 2: a long sum then keeps the sum so far, and not all addends. A
+// pipeline that asks for another number gets it.
 Pipeline within_memory(Pipeline pipeline, uint64_t limit);
 
 }  // namespace relay::passes

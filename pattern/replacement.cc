@@ -7,8 +7,7 @@
 
 #include "base/cat.h"
 #include "ir/rewrite.h"
-#include "ir/text/names.h"
-#include "ir/text/parser.h"
+#include "ir/text/parse_open.h"
 #include "ir/traverse.h"
 #include "op/operators.h"
 
@@ -33,12 +32,10 @@ std::vector<std::string> names_of(const Pattern& p, bool with_paths) {
 Result<Replacement> Replacement::parse(std::string name, const std::string& source, const Pattern& pattern,
                                        const Module& into, Diagnostics& diagnostics) {
   const std::vector<std::string> names = names_of(pattern, /*with_paths=*/false);
-  std::string declared;
-  for (const std::string& part : names) declared += cat("free_var %", text::quoted_name(part), "; ");
   ParseOptions options;
   options.into = into;
   const Result<Expr> e =
-      parse_expr(std::move(name), cat(declared, "\n", source), diagnostics, op::operators(), options);
+      parse_open_expr(std::move(name), source, names, diagnostics, op::operators(), options);
   if (!e) return kReported;
   // What is bound within is a part of nothing.
   std::unordered_set<const Var*> bound;

@@ -67,6 +67,13 @@ TEST_F(ReplacementTest, TextsThatAreWrong) {
   EXPECT_NE(error("tanh(%a)", "no.such(%a)").find("error"), std::string::npos);
 }
 
+// Places are those of the text that the user wrote.
+TEST_F(ReplacementTest, PlacesInATextThatIsWrong) {
+  const std::string said = error("tanh(%a)", "nn.relu(%b)");
+  EXPECT_NE(said.find("by:1:9: error"), std::string::npos) << said;
+  EXPECT_NE(said.find("\n  nn.relu(%b)\n"), std::string::npos) << said;
+}
+
 TEST_F(ReplacementTest, NamesOfAPattern) {
   EXPECT_EQ(names_of(t_.pattern("add(%b, tanh(%a) as %c)")), (std::vector<std::string>{"a", "b", "c"}));
   const Pattern d = t_.pattern("dominates(tanh(%a), exp(%p), add(_, _))");

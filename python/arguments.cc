@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <unordered_map>
 
 #include "base/cat.h"
+#include "base/failure.h"
+#include "base/nearest.h"
+#include "interp/machine.h"
 
 namespace relay::python {
 namespace {
@@ -15,17 +19,41 @@ std::string names_of_inputs(const Signature& signature) {
   return out.empty() ? "it takes no inputs" : cat("its inputs are ", out);
 }
 
+// Where inputs are missing because one argument holds all of them, as other runtimes take them.
+std::string how_to_unpack(const Signature& signature, const std::vector<py::object>& given) {
+  if (given.empty() || !given[0]) return {};
+  if (py::isinstance<py::dict>(given[0])) {
+    const auto named = py::reinterpret_borrow<py::dict>(given[0]);
+    const bool has_all = std::all_of(signature.inputs.begin(), signature.inputs.end(),
+                                     [&](const std::string& name) { return named.contains(name.c_str()); });
+    return has_all ? "; a dict of inputs is given as f(**inputs)" : "";
+  }
+  const bool is_sequence = py::isinstance<py::list>(given[0]) || py::isinstance<py::tuple>(given[0]);
+  const bool is_all = is_sequence && py::len(given[0]) == given.size();
+  return is_all ? cat("; a ", std::string(py::str(py::type::handle_of(given[0]).attr("__name__"))),
+                      " of inputs is given as f(*inputs)")
+                : "";
+}
+
 std::string output_name(const Signature& signature, size_t i) {
   return i < signature.outputs.size() ? signature.outputs[i] : cat("output ", i);
 }
 
-void place_named(const Signature& signature, const py::dict& named, std::vector<py::object>& out) {
+void place_named(const Signature& signature, const py::dict& named, const std::vector<std::string>& options,
+                 std::vector<py::object>& out) {
   for (const auto& [key, value] : named) {
     if (!py::isinstance<py::str>(key)) throw py::type_error("the names of inputs are texts");
     const std::string name = py::str(key);
     const auto at = std::find(signature.inputs.begin(), signature.inputs.end(), name);
-    if (at == signature.inputs.end())
-      throw py::type_error(cat("there is no input `", name, "`: ", names_of_inputs(signature)));
+    if (at == signature.inputs.end()) {
+      std::vector<std::string> known = signature.inputs;
+      known.insert(known.end(), options.begin(), options.end());
+      const std::string meant = did_you_mean(name, known);
+      throw py::type_error(
+          cat("there is no input `", name, "`", meant.empty() ? "" : cat("; ", meant),
+              meant.empty() ? ": " : " ", names_of_inputs(signature),
+              options.empty() ? "" : cat(", and its options `", join(options, "`, `"), "`")));
+    }
     py::object& place = out[static_cast<size_t>(at - signature.inputs.begin())];
     if (place) throw py::type_error(cat("argument `", name, "` is given by its place and by its name"));
     place = py::reinterpret_borrow<py::object>(value);
@@ -33,10 +61,12 @@ void place_named(const Signature& signature, const py::dict& named, std::vector<
 }
 
 void check_all_given(const Signature& signature, const std::vector<py::object>& given) {
+  if (std::all_of(given.begin(), given.end(), [](const py::object& g) { return bool(g); })) return;
+  const std::string how = how_to_unpack(signature, given);
   for (size_t i = 0; i < given.size(); ++i) {
     if (!given[i])
       throw py::type_error(
-          cat("argument `", signature.inputs[i], "` is missing: ", names_of_inputs(signature)));
+          cat("argument `", signature.inputs[i], "` is missing: ", names_of_inputs(signature), how));
   }
 }
 
@@ -65,10 +95,11 @@ std::optional<T> limit(const py::kwargs& named, const char* option, T least) {
 
 }  // namespace
 
-std::vector<py::object> ordered(const Signature& signature, const py::args& args, const py::kwargs& named) {
+std::vector<py::object> ordered(const Signature& signature, const py::args& args, const py::kwargs& named,
+                                const std::vector<std::string>& options) {
   std::vector<py::object> out(signature.inputs.size());
   place_in_order(signature, args, out);
-  if (PyDict_GET_SIZE(named.ptr()) > 0) place_named(signature, named, out);
+  if (PyDict_GET_SIZE(named.ptr()) > 0) place_named(signature, named, options, out);
   check_all_given(signature, out);
   return out;
 }
@@ -76,7 +107,7 @@ std::vector<py::object> ordered(const Signature& signature, const py::args& args
 std::vector<py::object> ordered(const Signature& signature, py::handle inputs) {
   std::vector<py::object> out(signature.inputs.size());
   if (py::isinstance<py::dict>(inputs)) {
-    place_named(signature, py::reinterpret_borrow<py::dict>(inputs), out);
+    place_named(signature, py::reinterpret_borrow<py::dict>(inputs), {}, out);
   } else if (py::isinstance<py::list>(inputs) || py::isinstance<py::tuple>(inputs)) {
     place_in_order(signature, py::reinterpret_borrow<py::sequence>(inputs), out);
   } else {
@@ -86,9 +117,17 @@ std::vector<py::object> ordered(const Signature& signature, py::handle inputs) {
   return out;
 }
 
-py::object run_async(const py::object& call, const py::args& args, const py::kwargs& named) {
-  const py::object bound = py::module_::import("functools").attr("partial")(call, *args, **named);
-  return py::module_::import("asyncio").attr("get_running_loop")().attr("run_in_executor")(py::none(), bound);
+void check_extents(const driver::Model& model, const Signature& signature, std::span<const Value> values) {
+  std::vector<Type> types;
+  for (const Var* x : model.entry().params) types.push_back(x->type);
+  for (size_t count = 1; count <= values.size(); ++count) {
+    std::unordered_map<const kernel::ExprNode*, int64_t> variables;
+    try {
+      interp::check_shapes(values.first(count), std::span(types).first(count), variables, Span::none());
+    } catch (const Trap& trap) {
+      throw py::value_error(cat("argument `", signature.inputs[count - 1], "` has a ", trap.what()));
+    }
+  }
 }
 
 py::object take(const py::kwargs& named, const char* option) {
@@ -97,6 +136,12 @@ py::object take(const py::kwargs& named, const char* option) {
   py::object value = py::reinterpret_borrow<py::object>(found);
   PyDict_DelItemString(named.ptr(), option);
   return value;
+}
+
+std::vector<std::string> limit_names(const std::vector<std::string>& more) {
+  std::vector<std::string> out{"fuel", "max_depth", "max_time", "max_memory"};
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
 }
 
 interp::Limits take_limits(const py::kwargs& named) {
@@ -115,8 +160,7 @@ std::vector<Lent> lend_outputs(py::handle out, const Signature& signature,
                                const std::vector<uint32_t>& types) {
   std::vector<py::object> given;
   if (py::isinstance<py::list>(out) || py::isinstance<py::tuple>(out)) {
-    for (const py::handle item : py::reinterpret_borrow<py::sequence>(out))
-      given.push_back(py::reinterpret_borrow<py::object>(item));
+    for (const py::object item : py::reinterpret_borrow<py::sequence>(out)) given.push_back(item);
   } else {
     given.push_back(py::reinterpret_borrow<py::object>(out));
   }

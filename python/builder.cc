@@ -2,7 +2,10 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/cat.h"
 #include "ir/analysis.h"
@@ -10,6 +13,7 @@
 #include "ir/text/parser.h"
 #include "op/operators.h"
 #include "python/bindings.h"
+#include "python/collected.h"
 #include "python/errors.h"
 #include "python/make.h"
 #include "python/model.h"
@@ -47,8 +51,10 @@ ExprHandle construct(const ConstructorHandle& c, const py::args& args) {
   std::vector<Expr> fields;
   for (const py::handle arg : args) {
     const size_t i = fields.size();
+    // What the parameters of a generic data type are, only the checker knows.
+    const Type wanted = ctor.fields[i]->has_type_var ? nullptr : ctor.fields[i];
     fields.push_back(
-        expr_of(c.home, arg, ctor.fields[i], cat("field ", i, " of the constructor ", ctor.name.text())));
+        expr_of(c.home, arg, wanted, cat("field ", i, " of the constructor ", ctor.name.text())));
   }
   const bool generic = !c.home->module.data_type(ctor.data_type.text())->params.empty();
   return make(c.home, [&](Builder& b) {
@@ -59,6 +65,35 @@ ExprHandle construct(const ConstructorHandle& c, const py::args& args) {
 
 // --- Builder -------------------------------------------------------------------------------------
 
+// A program under construction, as Python has it. Only this one makes modules. So the bodies that
+// have not run go with it: they are Python's, and may refer to the program, or to this.
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(HomeRef made) : home(std::move(made)) {}
+  ~ProgramBuilder() { clear(); }
+  ProgramBuilder(const ProgramBuilder&) = delete;
+  ProgramBuilder& operator=(const ProgramBuilder&) = delete;
+
+  int visit(visitproc visit, void* arg) const {
+    for (const LateFunction& f : home->recording->global) Py_VISIT(f.body.ptr());
+    return 0;
+  }
+  void clear() {
+    std::vector<py::function> bodies;  // end after the program has let go of them
+    for (LateFunction& f : home->recording->global) bodies.push_back(std::exchange(f.body, py::function()));
+  }
+
+  const HomeRef home;
+};
+
+// A function of the program as a method.
+template <class Result, class... Args>
+auto of_home(Result (*function)(const HomeRef&, Args...)) {
+  return [function](const ProgramBuilder& b, Args... args) -> Result {
+    return function(b.home, std::forward<Args>(args)...);
+  };
+}
+
 void read_text(const HomeRef& home, const std::string& text, const std::string& name) {
   Diagnostics diagnostics;
   ParseOptions options;
@@ -66,13 +101,14 @@ void read_text(const HomeRef& home, const std::string& text, const std::string& 
   const Result<Module> read = typecheck::read(name, text, diagnostics, op::operators(), options);
   if (!read) raise_diagnostics(diagnostics, home->context().sources());
   home->module = *read;
+  warn(diagnostics, home->context().sources());
 }
 
-HomeRef new_builder(const std::optional<std::string>& text) {
+std::unique_ptr<ProgramBuilder> new_builder(const std::optional<std::string>& text) {
   const auto home = std::make_shared<Home>();
   home->recording = std::make_shared<Recording>();
   if (text) read_text(home, *text, "<text>");
-  return home;
+  return std::make_unique<ProgramBuilder>(home);
 }
 
 // A text keeps of a library what it mentions, so this one mentions the functions.
@@ -121,20 +157,42 @@ ExprHandle global(const HomeRef& home, const std::string& name) {
   const auto found =
       std::find_if(late.begin(), late.end(), [&](const LateFunction& f) { return f.name == name; });
   const Fn* fn = home->module.function(name);
-  if (found == late.end() && !fn) throw py::key_error(cat("there is no function @", name));
-  const Type type = found != late.end() ? declared_type(home->context(), *found) : fn->type;
+  if (found == late.end() && !fn && !home->module.kernel(name))
+    throw py::key_error(cat("there is no function or kernel @", name));
+  const Type type = found != late.end() ? declared_type(home->context(), *found) : fn ? fn->type : nullptr;
   return make(home, [&](Builder& b) { return b.global(name, type); });
 }
 
-ExprHandle define(const HomeRef& home, const py::function& body, const py::sequence& specs,
-                  const py::object& result, const std::optional<std::string>& name) {
-  LateFunction f = late_function(home, body, specs, result, name);
+ExprHandle define(const HomeRef& home, const py::function& body, const FunctionSpec& spec) {
+  LateFunction f = late_function(home, body, spec);
   const auto is_same = [&](const LateFunction& other) { return other.name == f.name; };
   auto& late = home->recording->global;
   if (home->module.function(f.name) || std::any_of(late.begin(), late.end(), is_same))
     throw py::value_error(cat("there is a function @", f.name, " already: give another `name`"));
+  if (home->module.kernel(f.name))
+    throw py::value_error(cat("there is a kernel @", f.name, " already: give another `name`"));
   late.push_back(std::move(f));
   return global(home, late.back().name);
+}
+
+// It does not keep the program. Bodies may refer to decorators, and only the Builder
+// lets go of bodies.
+py::cpp_function decorator(const ProgramBuilder& b, const py::args& specs, const py::object& result,
+                           const std::optional<std::string>& name, const py::object& type_parameters,
+                           const py::object& where, const py::object& attributes) {
+  const FunctionSpec spec = function_spec(specs, result, name, type_parameters, where, attributes);
+  const py::weakref builder(py::cast(&b, py::return_value_policy::reference));
+  return [builder, spec](const py::object& body) {
+    const py::object found = builder();
+    if (found.is_none())
+      throw py::value_error("the relay.Builder of the decorator is gone: keep it until its module is made");
+    if (!PyCallable_Check(body.ptr())) {
+      throw py::type_error(
+          cat("a value of the type ", class_name(body), " is decorated: Builder.function is for functions"));
+    }
+    return define(py::cast<const ProgramBuilder&>(found).home, py::reinterpret_borrow<py::function>(body),
+                  spec);
+  };
 }
 
 // Runs the bodies that have not run yet; these may define further functions.
@@ -162,7 +220,8 @@ Program module_of(const HomeRef& home, const std::optional<std::string>& functio
 }
 
 Program trace(const py::function& f, const py::object& specs, const py::object& result) {
-  const HomeRef home = new_builder(std::nullopt);
+  const std::unique_ptr<ProgramBuilder> builder = new_builder(std::nullopt);
+  const HomeRef& home = builder->home;
   py::object given = specs;
   if (py::isinstance<py::dict>(specs)) {
     py::list ordered;
@@ -176,7 +235,7 @@ Program trace(const py::function& f, const py::object& specs, const py::object& 
     given = ordered;
   }
   if (!py::isinstance<py::list>(given) && !py::isinstance<py::tuple>(given)) given = py::make_tuple(given);
-  define(home, f, given, result, "main");
+  define(home, f, {.types = given, .result = result, .name = "main"});
   return module_of(home, std::nullopt);
 }
 
@@ -205,31 +264,30 @@ void bind_builder(py::module_& m) {
            })
       .def("__repr__",
            [](const Constructors& c) { return cat("<relay.Constructors of ", c.def->name.text(), ">"); });
-  py::class_<Home, HomeRef>(m, "Builder", "A program under construction.")
+  py::class_<ProgramBuilder>(m, "Builder", "A program under construction.", collected<ProgramBuilder>())
       .def(py::init(&new_builder), py::arg("text") = py::none(),
            "Begins with the definitions of a text of the language.")
-      .def("data", &define_data, py::arg("name"),
+      .def("parse", of_home(&read_text), py::arg("text"), py::arg("name") = "<text>",
+           "Adds the definitions of a text of the language. `name` stands in messages.")
+      .def("data", of_home(&define_data), py::arg("name"),
            "Defines a data type: `data(\"Tree\", Leaf=(), Node=(\"Tree\", \"int64\", \"Tree\"))`; its type "
            "parameters\n"
            "come after its name: `data(\"List\", \"A\", Nil=(), Cons=(\"A\", \"List[A]\"))`.")
-      .def("data_type", &data_type, py::arg("name"), "The constructors of a data type.")
-      .def(
-          "function",
-          [](const HomeRef& home, const py::args& specs, const py::object& result,
-             const std::optional<std::string>& name) {
-            return py::cpp_function([home, specs, result, name](const py::function& body) {
-              return define(home, body, specs, result, name);
-            });
-          },
-          py::kw_only(), py::arg("result") = py::none(), py::arg("name") = py::none(),
-          "Decorates a function: `@builder.function(\"List[int64]\", result=\"int64\")`, with a type for "
-          "each\n"
-          "parameter. Its body runs once, with expressions, when `module` is called.")
-      .def("library", &add_library, py::arg("name"),
+      .def("data_type", of_home(&data_type), py::arg("name"), "The constructors of a data type.")
+      .def("function", &decorator, py::kw_only(), py::arg("result") = py::none(),
+           py::arg("name") = py::none(), py::arg("type_parameters") = py::tuple(),
+           py::arg("where") = py::tuple(), py::arg("attributes") = py::dict(),
+           "Decorates a function: `@builder.function(\"List[int64]\", result=\"int64\")`, with a type for "
+           "each\n"
+           "parameter. Its body runs once, with expressions, when `module` is called.\n\n"
+           "`type_parameters=[\"A\"]` makes it generic, and `where=[\"Broadcast(A, A, A)\"]` says which "
+           "operators\n"
+           "take an A. `attributes={\"Inline\": 1}` are those of the language.")
+      .def("library", of_home(&add_library), py::arg("name"),
            "Adds functions of a library of the language, and the data types that they mention:\n"
            "`builder.library(\"prelude\", \"map\", \"foldl\")`, then `builder[\"map\"]`.")
-      .def("__getitem__", &global, py::arg("name"), "The function of this name.")
-      .def("module", &module_of, py::arg("function") = py::none(),
+      .def("__getitem__", of_home(&global), py::arg("name"), "The function or kernel of this name.")
+      .def("module", of_home(&module_of), py::arg("function") = py::none(),
            "The program, type checked. `function` is run: \"main\" unless it is said. Raises "
            "DiagnosticError.");
   m.def("trace", &trace, py::arg("function"), py::arg("specs"), py::arg("result") = py::none(),

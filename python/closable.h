@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "python/cancellation.h"
+
 namespace relay::python {
 
 namespace py = pybind11;
@@ -35,11 +37,23 @@ py::class_<Closable<T>> bind_closable(py::module_& m, const char* name, const ch
   return py::class_<Held>(m, name, doc)
       .def("__call__", [](const Held& h, const py::args& args,
                           const py::kwargs& named) { return h.get()->call(args, named); })
-      .def_property_readonly("inputs", [](const Held& h) { return h.get()->signature().inputs; })
-      .def_property_readonly("outputs", [](const Held& h) { return h.get()->signature().outputs; })
+      .def(
+          "run_async",
+          [](const py::object& self, const py::args& args, const py::kwargs& named) {
+            const Held* held = &py::cast<const Held&>(self);  // `self` keeps it
+            return run_async([self, held, args, named](Cancellation& cancellation) {
+              return held->get()->call(args, named, &cancellation);
+            });
+          },
+          "The same call on another thread, to be awaited. If the future is cancelled, the run is.")
+      .def_property_readonly(
+          "inputs", [](const Held& h) { return h.get()->signature().inputs; },
+          "names, in the order of a call")
+      .def_property_readonly(
+          "outputs", [](const Held& h) { return h.get()->signature().outputs; }, "names, in order")
       .def("close", &Held::close,
            "Frees the model when no call runs. The end of a `with` block does it, too.")
-      .def_property_readonly("closed", &Held::closed)
+      .def_property_readonly("closed", &Held::closed, "by `close()` or the end of a `with` block")
       .def("__enter__",
            [](const py::object& self) {
              py::cast<const Held&>(self).get();

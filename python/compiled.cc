@@ -10,15 +10,19 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "base/cat.h"
+#include "base/failure_names.h"
 #include "base/file.h"
 #include "base/parallel.h"
 #include "driver/driver.h"
 #include "python/arguments.h"
 #include "python/artifact.h"
 #include "python/bindings.h"
+#include "python/cancellation.h"
 #include "python/closable.h"
 #include "python/errors.h"
 #include "python/model.h"
@@ -33,7 +37,7 @@ namespace {
   switch (status) {
     case RELAY_TRAP: raise_trap(error);
     case RELAY_USAGE: throw py::value_error(error);
-    case RELAY_CANCELLED: raise_limit("the run was stopped by a signal");
+    case RELAY_CANCELLED: raise_limit(cat(kCancelled, " by a signal"));
     case RELAY_LIMIT:
     case RELAY_TIMED_OUT: raise_limit(error);
     default: throw std::runtime_error(error.empty() ? "the model does not run" : error);
@@ -72,19 +76,22 @@ class Compiled {
       if (std::find(type.dims.begin(), type.dims.end(), kOpen) == type.dims.end()) result.shape = type.dims;
       results_.push_back(std::move(result));
     }
+    const auto description = nlohmann::json::parse(artifact_->description());
+    for (const auto& p : description.value("aliased", nlohmann::json::array()))
+      in_place_.emplace(p.at("output").get<size_t>(), p.at("input").get<size_t>());
   }
 
-  py::object call(const py::args& args, const py::kwargs& named) {
+  py::object call(const py::args& args, const py::kwargs& named, Cancellation* cancellation = nullptr) {
     if (opening_.threads != 1 && forks() != forks_)
       throw std::runtime_error(
           "the process was forked, which ended the threads of the model: open it again here");
     const py::object out = PyDict_GET_SIZE(named.ptr()) > 0 ? take(named, "out") : py::none();
-    const std::vector<py::object> given = ordered(signature(), args, named);
-    if (!signature().has_data()) return run(given, out);
+    const std::vector<py::object> given = ordered(signature(), args, named, {"out"});
+    if (!signature().has_data()) return run(given, out, cancellation);
     if (!out.is_none())
       throw py::type_error(
           "argument `out`: the program gives values of data types, which are written to no array");
-    return call_with_values(given);
+    return call_with_values(given, cancellation);
   }
 
   // The bytes of the library and of the weights beside it, if they are beside it.
@@ -144,9 +151,9 @@ class Compiled {
     return bytes;
   }
 
-  // Calls `body` with the context, without the GIL. Ctrl-C stops it.
+  // Calls `body` with the context, without the GIL. Ctrl-C stops it, and so does the cancellation.
   template <class Body>
-  void run_in(Artifact::Borrowed& borrowed, const Body& body) const {
+  void run_in(Artifact::Borrowed& borrowed, Cancellation* cancellation, const Body& body) const {
     struct Target {
       const relay_api* api;
       relay_context* context;
@@ -161,20 +168,21 @@ class Compiled {
                                          t->api->cancel(t->context);
                                        },
                                        &target};
+      const Cancellation::Scope cancelled(cancellation, stop);
       StopOnInterrupt guard(stop);
       status = body(borrowed.get());
       guard.end();
       interrupted = guard.was_called();
       if (status != RELAY_OK) error = api().error(borrowed.get());
     }
-    if (interrupted) {
-      borrowed.spoil();
-      raise_pending_signals();
-    }
+    const bool is_cancelled = cancellation && cancellation->requested();
+    if (interrupted || is_cancelled) borrowed.spoil();
+    if (interrupted) raise_pending_signals();
+    if (is_cancelled) cancellation->check();
     if (status != RELAY_OK) raise_status(status, error);
   }
 
-  py::object run(const std::vector<py::object>& given, const py::object& out) {
+  py::object run(const std::vector<py::object>& given, const py::object& out, Cancellation* cancellation) {
     const Signature& s = signature();
     std::vector<Lent> inputs, places;
     for (size_t i = 0; i < given.size(); ++i)
@@ -182,7 +190,10 @@ class Compiled {
     if (!out.is_none()) {
       places = lend_outputs(out, s, s.results);
       for (size_t o = 0; o < places.size(); ++o) {
-        for (size_t i = 0; i < inputs.size(); ++i) check_apart(places[o], o, inputs[i], s.inputs[i]);
+        for (size_t i = 0; i < inputs.size(); ++i) {
+          const bool replaces = places[o].data == inputs[i].data && in_place_.contains({o, i});
+          if (!replaces) check_apart(places[o], o, inputs[i], s.inputs[i]);
+        }
       }
     }
     std::vector<py::object> made(results_.size());
@@ -195,7 +206,7 @@ class Compiled {
 
     Artifact::Borrowed borrowed(*artifact_);
     if (!borrowed.get()) raise_limit("there is no memory for the model's workspace");
-    run_in(borrowed, [&](relay_context* context) {
+    run_in(borrowed, cancellation, [&](relay_context* context) {
       return api().run(context, list.data(), inputs.size(), list.data() + inputs.size(), results_.size());
     });
     if (!out.is_none()) return out;
@@ -224,7 +235,7 @@ class Compiled {
     return t;
   }
 
-  py::object call_with_values(const std::vector<py::object>& given) const {
+  py::object call_with_values(const std::vector<py::object>& given, Cancellation* cancellation) const {
     Artifact::Borrowed borrowed(*artifact_);
     relay_context* context = borrowed.get();
     if (!context) raise_limit("there is no memory for the model's workspace");
@@ -281,7 +292,7 @@ class Compiled {
       const Signature& s = signature();
       for (size_t i = 0; i < given.size(); ++i)
         values.push_back(make_value<relay_value*>(s, s.parameters[i], given[i], s.inputs[i], maker));
-      run_in(borrowed,
+      run_in(borrowed, cancellation,
              [&](relay_context* c) { return api().call(c, values.data(), values.size(), &result); });
     } catch (...) {
       for (relay_value* v : values) drop(v);
@@ -300,6 +311,7 @@ class Compiled {
   Opening opening_;
   unsigned forks_ = forks();
   std::vector<Result> results_;
+  std::set<std::pair<size_t, size_t>> in_place_;  // outputs that may be arrays of inputs
 };
 
 // What long work gives.
@@ -328,6 +340,7 @@ Held compiled(const std::shared_ptr<Made>& made, const SourceMap& sources, Openi
 
 Held open(const std::filesystem::path& path, int threads) {
   check_threads(threads);
+  if (path.empty()) throw py::value_error("argument `path` is empty");
   const Opening opening{threads};
   const auto made = std::make_shared<Made>();
   // With a folder in it: a bare name would be looked for where the system keeps libraries.
@@ -409,7 +422,6 @@ void bind_artifact(py::module_& m) {
   bind_closable<Compiled>(
       m, "Compiled",
       "A compiled model. Call it with arrays, by position or name, from any number of threads.")
-      .def("run_async", &run_async, "The same call on another thread, to be awaited.")
       .def(
           "save", [](const Held& h, const std::filesystem::path& path) { h.get()->save(path); },
           py::arg("path"), "Copies the library to a file, which relay.open reads.")

@@ -7,9 +7,11 @@
 
 #include "base/cat.h"
 #include "ir/module.h"
+#include "op/grad.h"
 #include "python/bindings.h"
 #include "python/recording.h"
 #include "python/tensors.h"
+#include "python/types.h"
 
 namespace relay::python {
 namespace {
@@ -45,10 +47,37 @@ ExprHandle constant(const py::object& value, const py::object& dtype) {
   return {home, expr_of(home, given, wanted, "argument `value`")};
 }
 
-ExprHandle let(const py::object& value, const std::string& name) {
+// Binds the value to a variable of this type.
+ExprHandle bound_as(const HomeRef& home, Expr value, const std::string& name, Type type, bool matches_shape) {
+  return make(home, [&](Builder& b) {
+    const Var* x = b.var(name, type);
+    home->recording->scopes.back().bindings.push_back({x, value, matches_shape});
+    return x;
+  });
+}
+
+// The type of a `let` or a `match_shape`, in the scope of a function that is being made.
+Type type_of_binding(const HomeRef& home, const py::object& spec, const char* what) {
+  if (!home->recording || home->recording->scopes.empty())
+    throw py::type_error(cat("relay.", what, " with a type is for functions of programs"));
+  return type_of_spec(home->module, spec, "type");
+}
+
+ExprHandle let(const py::object& value, const std::string& name, const py::object& spec) {
   const HomeRef home = here("let");
-  const Expr e = expr_of(home, value, nullptr, "argument `value`");
+  const Type type = spec.is_none() ? nullptr : type_of_binding(home, spec, "let");
+  const Expr e = expr_of(home, value, type, "argument `value`");
+  if (type) return bound_as(home, e, name, type, false);
   return make(home, [&](Builder& b) { return bound(home, b, e, name); });
+}
+
+ExprHandle match_shape(const py::object& value, const py::object& spec, const std::string& name) {
+  const HomeRef home = here("match_shape");
+  if (spec.is_none())
+    throw py::type_error(
+        "argument `type` is None: give the type whose extents get names, as \"Tensor[(n), int32]\"");
+  const Type type = type_of_binding(home, spec, "match_shape");
+  return bound_as(home, expr_of(home, value, type, "argument `value`"), name, type, true);
 }
 
 ExprHandle ref(const py::object& value) {
@@ -57,13 +86,16 @@ ExprHandle ref(const py::object& value) {
   return make(home, [&](Builder& b) { return bound(home, b, b.ref_new(e), "r"); });
 }
 
-py::cpp_function local_function(const py::args& specs, const py::object& result) {
+py::cpp_function local_function(const py::args& specs, const py::object& result,
+                                const py::object& type_parameters, const py::object& where,
+                                const py::object& attributes) {
   const HomeRef home = here("function");
-  return py::cpp_function([home, specs, result](const py::function& body) {
+  const FunctionSpec spec = function_spec(specs, result, std::nullopt, type_parameters, where, attributes);
+  return py::cpp_function([home, spec](const py::function& body) {
     if (current_home() != home || home->recording->scopes.empty())
       throw py::type_error("relay.function is for functions inside functions of a program");
     Recording& r = *home->recording;
-    LateFunction f = late_function(home, body, specs, result, std::nullopt);
+    LateFunction f = late_function(home, body, spec);
     f.depth = r.scopes.size();
     Builder b(home->context());
     b.set_span(f.span);
@@ -118,10 +150,14 @@ void settle_numbers(const HomeRef& home, std::vector<Branch>& branches) {
   }
 }
 
-// The value of `body`, which is called if it can be.
-py::object value_of(const py::object& body) {
-  return py::isinstance<ExprHandle>(body) || !PyCallable_Check(body.ptr()) ? body : body();
+// A function that makes the value of a branch. Expressions and constructors are values, although
+// they can be called.
+bool is_body(py::handle value) {
+  return PyCallable_Check(value.ptr()) && !py::isinstance<ExprHandle>(value) &&
+         !py::isinstance<ConstructorHandle>(value);
 }
+
+py::object value_of(const py::object& body) { return is_body(body) ? body() : body; }
 
 // An expression with branches: it happens where it stands if a branch has effects.
 template <class F>
@@ -223,11 +259,13 @@ ExprHandle match(const py::object& value, const py::dict& arms, bool partial) {
   const Expr of = expr_of(home, value, nullptr, "the value of the match");
   const Type type = known_type(*home, of);
   Builder builder(home->context());
-  builder.set_span(home->files.caller(home->context().sources()));
+  builder.set_span(home->files->caller(home->context().sources()));
   std::vector<Branch> branches;
   std::vector<Pattern> patterns;
-  for (const auto& [key, body] : arms) {
-    const bool calls = PyCallable_Check(body.ptr()) && !py::isinstance<ExprHandle>(body);
+  // The functions of arms may change the dict.
+  const auto all = py::reinterpret_steal<py::dict>(PyDict_Copy(arms.ptr()));
+  for (const auto& [key, body] : all) {
+    const bool calls = is_body(body);
     const auto names =
         calls ? parameter_names(py::reinterpret_borrow<py::object>(body)) : std::vector<std::string>();
     PatternReader reader(home, builder, names);
@@ -263,13 +301,23 @@ void bind_control(py::module_& m) {
         "A number or an array as a constant of the program. A Python number is an int32, float32 or bool, if "
         "no\n"
         "dtype is given.");
-  m.def("let", &let, py::arg("value"), py::arg("name") = "x",
-        "The value, computed here, where its `let` stands in the program.");
+  m.def("let", &let, py::arg("value"), py::arg("name") = "x", py::arg("type") = py::none(),
+        "The value, computed here, where its `let` stands in the program. `type` is checked, and numbers\n"
+        "take its dtype.");
+  m.def("match_shape", &match_shape, py::arg("value"), py::arg("type"), py::arg("name") = "x",
+        "The value as one of this type, whose shape variables are its extents from here on:\n"
+        "`relay.match_shape(relay.ops.arange(0, k, 1), \"Tensor[(n), int32]\")`. A run traps if it does not "
+        "fit.");
   m.def("ref", &ref, py::arg("value"), "A new reference: `r.read()` and `r.write(value)`.");
   m.def("if_", &if_, py::arg("condition"), py::arg("then"), py::arg("otherwise"),
         "`then` or `otherwise`, as the condition says when the program runs. What is called in one of them "
         "only\n"
         "belongs in a function without parameters: `relay.if_(n <= 1, 1, lambda: n * factorial(n - 1))`.");
+  m.def(
+      "grad", [](const py::object& f) { return apply(op::grad(), {f}, {}); }, py::arg("function"),
+      "A function that gives the value of `function` and its gradients: `value, (dx, dy) = relay.grad(f)(x, "
+      "y)`"
+      "\n(docs/gradients.md).");
   m.def(
       "match", &match, py::arg("value"), py::arg("arms"), py::kw_only(), py::arg("partial") = false,
       "The first arm whose pattern fits: `relay.match(xs, {List.Nil: 0, List.Cons: lambda x, rest: x})`.\n\n"
@@ -278,13 +326,13 @@ void bind_control(py::module_& m) {
       "a tuple of patterns; the name of a variable; or `...` for any value. An arm is a value, or a function "
       "of\n"
       "the variables, left to right. With `partial`, a run may find no arm, and traps.");
-  m.def(
-      "function",
-      [](const py::args& specs, const py::object& result) { return local_function(specs, result); },
-      py::kw_only(), py::arg("result") = py::none(),
-      "Decorates a function inside a function of a program: `@relay.function(\"int32\", "
-      "result=\"int32\")`.\n\n"
-      "It may use the variables around it, and call itself. Types that are not given are inferred.");
+  m.def("function", &local_function, py::kw_only(), py::arg("result") = py::none(),
+        py::arg("type_parameters") = py::tuple(), py::arg("where") = py::tuple(),
+        py::arg("attributes") = py::dict(),
+        "Decorates a function inside a function of a program: `@relay.function(\"int32\", "
+        "result=\"int32\")`.\n\n"
+        "It may use the variables around it, and call itself. Types that are not given are inferred. The\n"
+        "other arguments are those of Builder.function.");
 }
 
 }  // namespace relay::python

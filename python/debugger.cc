@@ -57,7 +57,7 @@ struct Stop {
 Stop stop_of(const Breakpoint& b) { return {b.number, b.hits, b.text()}; }
 
 // A session and what it runs on. One thread at a time has it: who has the lock.
-class Debugger {
+class Debugger : public std::enable_shared_from_this<Debugger> {
  public:
   Debugger(Program program, std::vector<Value> args, interp::Limits limits) : program_(std::move(program)) {
     const driver::Model& model = program_.model;
@@ -199,22 +199,23 @@ py::object value_of_session(Debugger& debugger) {
 
 // --- frames --------------------------------------------------------------------------------------
 
-std::vector<Frame> frames_of(const std::shared_ptr<Debugger>& debugger) {
-  return debugger->with([&](Session& s) {
+std::vector<Frame> frames_of(Debugger& debugger) {
+  return debugger.with([&](Session& s) {
     size_t count = 0;
     const std::vector<Standing> places = s.execution().frames(kMostFrames, count);
     std::vector<Frame> out;
-    for (size_t i = 0; i < places.size(); ++i) out.push_back({debugger, places[i], s.place(i, places[i])});
+    for (size_t i = 0; i < places.size(); ++i)
+      out.push_back({debugger.shared_from_this(), places[i], s.place(i, places[i])});
     return out;
   });
 }
 
-std::optional<Frame> frame_of(const std::shared_ptr<Debugger>& debugger) {
-  return debugger->with([&](Session& s) -> std::optional<Frame> {
+std::optional<Frame> frame_of(Debugger& debugger) {
+  return debugger.with([&](Session& s) -> std::optional<Frame> {
     size_t count = 0;
     const std::vector<Standing> places = s.execution().frames(1, count);
     if (places.empty()) return std::nullopt;
-    return Frame{debugger, places[0], s.place(0, places[0])};
+    return Frame{debugger.shared_from_this(), places[0], s.place(0, places[0])};
   });
 }
 
@@ -238,7 +239,7 @@ std::shared_ptr<Debugger> debug(const Program& given, const py::args& args, cons
   const std::vector<std::string> places = places_of(take(named, "breakpoints"));
   Program program = copy_to_run(given);
   const Signature signature = signature_of(program.model);
-  const std::vector<py::object> arguments = ordered(signature, args, named);
+  const std::vector<py::object> arguments = ordered(signature, args, named, limit_names({"breakpoints"}));
   std::vector<Value> values;
   for (size_t i = 0; i < arguments.size(); ++i)
     values.push_back(value_of(signature, signature.parameters[i], arguments[i], signature.inputs[i]));
@@ -330,14 +331,17 @@ void bind_debugger(py::module_& m) {
                              "of the expression at hand, or of the program; None if there is none yet")
       .def_property_readonly(
           "locals",
-          [](const std::shared_ptr<Debugger>& d) {
+          [](Debugger& d) {
             const std::optional<Frame> frame = frame_of(d);
-            return frame ? locals_at(*d, frame->place) : py::dict();
+            return frame ? locals_at(d, frame->place) : py::dict();
           },
           "the values that have a name here, by name")
       .def_property_readonly("frames", &frames_of, "the innermost 1000, innermost first")
       .def_property_readonly(
-          "message", [](Debugger& d) { return d.with([](Session& s) { return s.execution().message(); }); },
+          "message",
+          [](Debugger& d) {
+            return with_arguments(d.with([](Session& s) { return s.execution().message(); }));
+          },
           "of a trap, or the limit; empty if the program has not failed")
       .def(
           "execute", [](Debugger& d, const std::string& line) { return d.execute(line, PyExc_ValueError); },

@@ -8,15 +8,13 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <span>
-#include <unordered_map>
 
 #include "base/cat.h"
 #include "base/failure.h"
 #include "driver/driver.h"
-#include "interp/machine.h"
 #include "python/arguments.h"
 #include "python/bindings.h"
+#include "python/cancellation.h"
 #include "python/closable.h"
 #include "python/errors.h"
 #include "python/model.h"
@@ -70,16 +68,18 @@ class Executable {
     executable_ = std::move(made->executable);
   }
 
-  py::object call(const py::args& args, const py::kwargs& named) const {
+  py::object call(const py::args& args, const py::kwargs& named, Cancellation* cancellation = nullptr,
+                  const std::vector<std::string>& options = {"out"}) const {
     const py::object out = take(named, "out");
-    return run(ordered(signature_, args, named), out);
+    return run(ordered(signature_, args, named, options), out, cancellation);
   }
 
   const Signature& signature() const { return signature_; }
   const Program& program() const { return program_; }
 
  private:
-  py::object run(const std::vector<py::object>& given, const py::object& out) const {
+  py::object run(const std::vector<py::object>& given, const py::object& out,
+                 Cancellation* cancellation) const {
     if (threads_ != 1 && forks() != forks_)
       throw std::runtime_error(
           "the process was forked, which ended the threads of the model: make it again here");
@@ -91,42 +91,30 @@ class Executable {
     driver::Outcome outcome;
     bool interrupted = false;
     {
-      const auto lock = lock_interruptibly(*program_.context);  // runs must not overlap
+      const auto lock = lock_for_run(*program_.context, cancellation);  // runs must not overlap
       const Unlocked without;
       cancel_->store(false);
       const StopOnInterrupt::Stop stop{[](void* flag) { static_cast<std::atomic<bool>*>(flag)->store(true); },
                                        cancel_.get()};
+      const Cancellation::Scope cancelled(cancellation, stop);
       StopOnInterrupt guard(stop);
       outcome = executable_->run(values);
       guard.end();
       interrupted = guard.was_called();
     }
     if (interrupted) raise_pending_signals();
-    if (outcome.kind == driver::Outcome::Kind::kTrap && outcome.message.starts_with(kWrongShape))
-      check_extents(values);
+    if (cancellation) cancellation->check();
+    if (outcome.kind == driver::Outcome::Kind::kTrap && outcome.message.starts_with(kWrongShape)) {
+      const auto lock = lock_interruptibly(*program_.context);
+      check_extents(program_.model, signature_, values);
+    }
     if (outcome.kind == driver::Outcome::Kind::kTrap)
       raise_trap(outcome.message, outcome.at, program_.sources());
-    if (outcome.kind == driver::Outcome::Kind::kExhausted) raise_limit(outcome.message);
+    if (outcome.kind == driver::Outcome::Kind::kExhausted)
+      raise_limit(outcome.message, outcome.at, program_.sources());
     if (out.is_none()) return python_value(signature_, signature_.result, outcome.value);
     write(outcome.value, places);
     return out;
-  }
-
-  // Raises ValueError for the first argument whose extents contradict its type or an earlier
-  // argument. After a run that says so: most runs need not ask.
-  void check_extents(const std::vector<Value>& values) const {
-    std::vector<Type> types;
-    for (const Var* x : program_.model.entry().params) types.push_back(x->type);
-    const auto lock = lock_interruptibly(*program_.context);
-    for (size_t count = 1; count <= values.size(); ++count) {
-      std::unordered_map<const kernel::ExprNode*, int64_t> variables;
-      try {
-        interp::check_shapes(std::span(values).first(count), std::span(types).first(count), variables,
-                             Span::none());
-      } catch (const Trap& trap) {
-        throw py::value_error(cat("argument `", signature_.inputs[count - 1], "` has a ", trap.what()));
-      }
-    }
   }
 
   // The tensors that the result consists of. Raises TypeError if it is more than a tensor or a
@@ -197,7 +185,7 @@ Held unpickled(const py::tuple& state) {
 py::object interpret(const Program& program, const py::args& args, const py::kwargs& named) {
   driver::Options options;
   options.limits = take_limits(named);
-  return Executable(copy_to_run(program), "interp", options).call(args, named);
+  return Executable(copy_to_run(program), "interp", options).call(args, named, nullptr, limit_names({"out"}));
 }
 
 }  // namespace
@@ -205,7 +193,6 @@ py::object interpret(const Program& program, const py::args& args, const py::kwa
 void bind_engines(py::module_& m) {
   bind_closable<Jit>(m, "Executable",
                      "A model made ready to run in this process. Call it with arrays, by position or name.")
-      .def("run_async", &run_async, "The same call on another thread, to be awaited.")
       .def(py::pickle([](const Held& h) { return h.get()->pickled(); }, &unpickled))
       .def("__repr__", [](const Held& h) {
         return h.closed() ? "<relay.Executable, closed>" : "<relay.Executable on jit>";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/cat.h"
+#include "base/failure_names.h"
 #include "python/bindings.h"
 #include "python/places.h"
 
@@ -87,6 +88,17 @@ std::string trimmed_end(std::string text) {
 
 }  // namespace
 
+std::string with_arguments(std::string text) {
+  for (const std::string_view option : {kFuelOption, kDepthOption, kTimeOption, kMemoryOption}) {
+    const size_t at = text.find(option);
+    if (at == std::string::npos) continue;
+    std::string argument = cat("(", option.substr(3));
+    std::replace(argument.begin(), argument.end(), '-', '_');
+    text.replace(at, option.size(), argument);
+  }
+  return text;
+}
+
 void raise_diagnostics(const Diagnostics& diagnostics, const SourceMap& sources) {
   Failure failure{.kind = "DiagnosticError",
                   .message = "it failed, and no reason was given",
@@ -110,11 +122,17 @@ void raise_trap(const std::string& message, Span at, const SourceMap& sources) {
   raise({.kind = "TrapError",
          .message = message,
          .text = text_of_trap(message, at, sources),
+         .slug = py::cast(name_of_trap(message)),
          .span = py::cast(place_of(at, sources))});
 }
 
-void raise_limit(const std::string& message) {
-  raise({.kind = "LimitError", .message = message, .text = message});
+void raise_limit(const std::string& message, Span at, const SourceMap& sources) {
+  const std::string text = with_arguments(message);
+  raise({.kind = "LimitError",
+         .message = text,
+         .text = text,
+         .slug = py::cast(name_of_limit(message)),
+         .span = py::cast(place_of(at, sources))});
 }
 
 void warn(const Diagnostics& diagnostics, const SourceMap& sources) {
@@ -136,8 +154,11 @@ void bind_errors(py::module_& m) {
       "What goes wrong in Relay. Has `message`, `slug`, `span`, `notes`, `text` and `diagnostics`.");
   add("DiagnosticError", m.attr("Error"),
       "A model, an option or this machine is wrong. `slug` is explained by `relay explain SLUG`.");
-  add("TrapError", m.attr("Error"), "The program ran and failed, for instance by an index out of its range.");
-  add("LimitError", m.attr("Error"), "A run reached a limit: of steps, depth, time or memory.");
+  add("TrapError", m.attr("Error"),
+      "The program ran and failed, for instance by an index out of its range. docs/python.md lists the "
+      "slugs.");
+  add("LimitError", m.attr("Error"),
+      "A run reached a limit: of steps, depth, time or memory. docs/python.md lists the slugs.");
   add("DiagnosticWarning", PyExc_UserWarning, "Something about a model that is worth a look.");
 
   py::class_<Said>(m, "Diagnostic", "One message about a model.")

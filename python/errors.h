@@ -16,8 +16,11 @@ namespace relay::python {
 [[noreturn]] void raise_diagnostics(const Diagnostics& diagnostics, const SourceMap& sources);
 // Raises `relay.TrapError`: the program ran and failed at this place, if the engine knows it.
 [[noreturn]] void raise_trap(const std::string& message, Span at = {}, const SourceMap& sources = {});
-// Raises `relay.LimitError`: the run reached a limit.
-[[noreturn]] void raise_limit(const std::string& message);
+// Raises `relay.LimitError`: the run reached a limit at this place, if the engine knows it.
+[[noreturn]] void raise_limit(const std::string& message, Span at = {}, const SourceMap& sources = {});
+// The message of a limit, in which the option of the command is the argument of relay.interpret:
+// "(--max-time)" becomes "(max_time)".
+std::string with_arguments(std::string message);
 // Gives each warning to Python's `warnings`, as a `relay.DiagnosticWarning`.
 void warn(const Diagnostics& diagnostics, const SourceMap& sources);
 

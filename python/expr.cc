@@ -2,13 +2,16 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "base/cat.h"
-#include "base/check.h"
 #include "ir/fields.h"
 #include "ir/text/printer.h"
 #include "op/operators.h"
 #include "op/registry.h"
 #include "python/bindings.h"
+#include "python/indexing.h"
+#include "python/instantiate.h"
 #include "python/make.h"
 #include "python/recording.h"
 #include "python/types.h"
@@ -30,8 +33,8 @@ std::string described(const ExprHandle& e) {
 
 }  // namespace
 
-std::unique_lock<std::timed_mutex> hold(const Home& home) {
-  return home.mutex ? lock_interruptibly(*home.mutex) : std::unique_lock<std::timed_mutex>();
+std::unique_lock<ContextMutex> hold(const Home& home) {
+  return home.mutex ? lock_interruptibly(*home.mutex) : std::unique_lock<ContextMutex>();
 }
 
 std::string_view name_of(ExprKind kind) {
@@ -76,7 +79,11 @@ constexpr PythonOperator kBinary[] = {
     {"__floordiv__", "__rfloordiv__", "floor_divide"},
     {"__mod__", "__rmod__", "floor_mod"},
     {"__pow__", "__rpow__", "power"},
-    {"__matmul__", "__rmatmul__", "nn.matmul"},
+    {"__and__", "__rand__", "bitwise_and"},
+    {"__or__", "__ror__", "bitwise_or"},
+    {"__xor__", "__rxor__", "bitwise_xor"},
+    {"__lshift__", "__rlshift__", "left_shift"},
+    {"__rshift__", "__rrshift__", "right_shift"},
     {"__lt__", nullptr, "less"},
     {"__le__", nullptr, "less_equal"},
     {"__gt__", nullptr, "greater"},
@@ -84,13 +91,10 @@ constexpr PythonOperator kBinary[] = {
     {"__eq__", nullptr, "equal"},
     {"__ne__", nullptr, "not_equal"},
 };
-constexpr PythonOperator kUnary[] = {{"__neg__", nullptr, "negative"}, {"__abs__", nullptr, "abs"}};
-
-const op::OpDef& operator_called(const char* name) {
-  const op::OpDef* found = op::find(name);
-  CHECK(found, cat("there is no operator ", name));
-  return *found;
-}
+constexpr PythonOperator kUnary[] = {{"__neg__", nullptr, "negative"},
+                                     {"__abs__", nullptr, "abs"},
+                                     {"__invert__", nullptr, "bitwise_not"},
+                                     {"__round__", nullptr, "round"}};
 
 void bind_operators(py::class_<ExprHandle>& expr) {
   for (const PythonOperator& o : kBinary) {
@@ -104,10 +108,11 @@ void bind_operators(py::class_<ExprHandle>& expr) {
         o.swapped, [&op](const py::object& a, const py::object& b) { return apply(op, {b, a}, {}); },
         doc.c_str());
   }
+  const char* products = "the product of matrices, or of batches of them, as NumPy's";
+  expr.def("__matmul__", &product, products);
+  expr.def("__rmatmul__", [](const py::object& a, const py::object& b) { return product(b, a); }, products);
   for (const PythonOperator& o : kUnary)
     expr.def(o.method, [&op = operator_called(o.op)](const py::object& a) { return apply(op, {a}, {}); });
-  // NumPy leaves `array + expr` to the methods above.
-  expr.attr("__array_ufunc__") = py::none();
   expr.attr("__hash__") = py::none();
 }
 
@@ -127,6 +132,8 @@ std::optional<TypeHandle> type_of(const ExprHandle& e) {
   return type ? std::optional(own_type(type)) : std::nullopt;
 }
 
+const TensorType* tensor_type(const ExprHandle& e) { return required_type(e)->as<TensorType>(); }
+
 // `shape` or `dtype` of the type.
 py::object of_tensor(const ExprHandle& e, const char* part) {
   const Type type = required_type(e);
@@ -139,24 +146,38 @@ const TupleType& tuple_type(const ExprHandle& e) {
   const Type type = required_type(e);
   const auto* tuple = type->as<TupleType>();
   if (!tuple) {
-    throw py::type_error(
-        cat("a value of the type ", show(type, 200),
-            " has no fields: relay.ops.take and relay.ops.strided_slice give parts of tensors"));
+    throw py::type_error(cat("a value of the type ", show(type, 200), " is no tensor, and has no fields"));
   }
   return *tuple;
 }
 
-ExprHandle field(const ExprHandle& e, int64_t index) {
+ExprHandle field(const ExprHandle& e, py::handle given) {
   const auto count = static_cast<int64_t>(tuple_type(e).fields.size());
+  if (PyBool_Check(given.ptr()) || !PyIndex_Check(given.ptr()))
+    throw py::type_error(cat("a tuple of a program is indexed by an integer, not by a ", class_name(given)));
+  const int64_t index = integer_of(given, "an index");
   if (index < -count || index >= count) throw py::index_error(cat("field ", index, " of a tuple of ", count));
   const auto at = static_cast<uint32_t>(index < 0 ? index + count : index);
   return make(e.home, [&](Builder& b) { return b.proj(e.node, at); });
 }
 
-py::iterator fields(const ExprHandle& e) {
-  py::list out;
-  for (size_t i = 0; i < tuple_type(e).fields.size(); ++i) out.append(field(e, static_cast<int64_t>(i)));
-  return py::iter(out);
+// A part of a tensor, or a field of a tuple.
+ExprHandle item(const ExprHandle& e, py::handle index) {
+  const TensorType* tensor = tensor_type(e);
+  return tensor ? part_of_tensor(e, *tensor, index) : field(e, index);
+}
+
+size_t length(const ExprHandle& e) {
+  const TensorType* tensor = tensor_type(e);
+  return tensor ? length_of_tensor(*tensor) : tuple_type(e).fields.size();
+}
+
+// Python's iterator asks `__getitem__` for one item after another, until one is an IndexError.
+py::object items(const py::object& e) {
+  length(py::cast<const ExprHandle&>(e));  // refuses what has none that is known
+  PyObject* iterator = PySeqIter_New(e.ptr());
+  if (!iterator) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(iterator);
 }
 
 // What a call gives, if that does not depend on the arguments.
@@ -164,6 +185,32 @@ Type result_of(const FnType* type) {
   const bool fixed = type && type->type_params.empty() && !type->result->has_symbolic_dim &&
                      !type->result->has_type_var && !type->result->has_hole;
   return fixed ? type->result : nullptr;
+}
+
+bool is_function(py::handle value) {
+  return PyCallable_Check(value.ptr()) && !py::isinstance<ExprHandle>(value) &&
+         !py::isinstance<ConstructorHandle>(value);
+}
+
+// Of a generic function, the other arguments tell the types that functions of Python get: so these
+// come last.
+std::vector<Expr> arguments(const HomeRef& home, const FnType* fn, const py::args& args) {
+  std::vector<Expr> out(args.size());
+  std::vector<Type> wanted(args.size()), known(args.size());
+  if (fn) wanted.assign(fn->args.begin(), fn->args.end());
+  const auto make_each = [&](bool functions) {
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (is_function(args[i]) == functions) out[i] = expr_of(home, args[i], wanted[i], cat("argument ", i));
+    }
+  };
+  make_each(false);
+  const bool any = std::any_of(args.begin(), args.end(), is_function);
+  if (fn && !fn->type_params.empty() && any) {
+    for (size_t i = 0; i < args.size(); ++i) known[i] = out[i] ? find_type(home, out[i]) : nullptr;
+    wanted = expected_types(home->context(), *fn, known);
+  }
+  make_each(true);
+  return out;
 }
 
 ExprHandle call(const ExprHandle& f, const py::args& args) {
@@ -175,11 +222,7 @@ ExprHandle call(const ExprHandle& f, const py::args& args) {
     throw py::type_error(
         cat("a function of the type ", show(type, 200), " is called with ", args.size(), " arguments"));
   }
-  std::vector<Expr> given;
-  for (const py::handle arg : args) {
-    const size_t i = given.size();
-    given.push_back(expr_of(f.home, arg, fn ? fn->args[i] : nullptr, cat("argument ", i)));
-  }
+  const std::vector<Expr> given = arguments(f.home, fn, args);
   return make(f.home,
               [&](Builder& b) { return bound(f.home, b, b.call(f.node, given, {}, result_of(fn)), "x"); });
 }
@@ -196,11 +239,25 @@ void write(const ExprHandle& cell, py::handle value) {
   make(cell.home, [&](Builder& b) { return bound(cell.home, b, b.ref_write(cell.node, to), "_"); });
 }
 
+// Arrays of NumPy have methods that are functions here.
+py::object no_such_attribute(const ExprHandle&, const std::string& name) {
+  std::string remedy;
+  for (const op::OpDef* op : op::all_ops()) {
+    const std::string_view full = op->name;
+    const bool is_meant = full == name || (full.starts_with("nn.") && full.substr(3) == name);
+    if (is_meant) remedy = cat(": relay.ops.", full, "(x, ...) is the operator");
+  }
+  throw py::attribute_error(cat("a relay.Expr has no attribute `", name, "`", remedy));
+}
+
 }  // namespace
 
 void bind_expr(py::module_& m) {
   py::class_<ExprHandle> expr(m, "Expr", "An expression of the language.");
-  expr.def_property_readonly("kind", [](const ExprHandle& e) { return name_of(e.node->kind); })
+  expr.def_property_readonly(
+          "kind", [](const ExprHandle& e) { return name_of(e.node->kind); },
+          "\"constant\", \"var\", \"global\", \"operator\", \"constructor\", \"tuple\", \"projection\", "
+          "\"function\", \"call\",\n\"let\", \"if\", \"match\", \"ref\", \"ref_read\" or \"ref_write\"")
       .def_property_readonly(
           "id", [](const ExprHandle& e) { return e.node->id; },
           "the same for handles on one expression, and different for others of its module")
@@ -213,14 +270,29 @@ void bind_expr(py::module_& m) {
       .def_property_readonly(
           "shape", [](const ExprHandle& e) { return of_tensor(e, "shape"); },
           "of a tensor: integers, or relay.Dim for what a run tells")
-      .def_property_readonly("dtype", [](const ExprHandle& e) { return of_tensor(e, "dtype"); })
+      .def_property_readonly(
+          "dtype", [](const ExprHandle& e) { return of_tensor(e, "dtype"); }, "of a tensor: its name")
       .def_property_readonly("children", &children, "in the order of evaluation")
       .def("read", &read, "The value of the reference now.")
       .def("write", &write, py::arg("value"), "The reference has this value from now on.")
       .def("__call__", &call)
-      .def("__getitem__", &field, py::arg("index"), "A field of a tuple.")
-      .def("__len__", [](const ExprHandle& e) { return tuple_type(e).fields.size(); })
-      .def("__iter__", &fields)
+      .def_property_readonly(
+          "ndim", [](const ExprHandle& e) { return py::len(of_tensor(e, "shape")); },
+          "of a tensor: how many axes it has")
+      .def_property_readonly(
+          "T", [](const py::object& e) { return apply(operator_called("transpose"), {e}, {}); },
+          "of a tensor: with its axes in reverse order")
+      .def(
+          "astype",
+          [](const py::object& e, const py::object& dtype) {
+            return apply(operator_called("cast"), {e}, {{"dtype", dtype}});
+          },
+          py::arg("dtype"), "The elements in another dtype: `cast` of the operators.")
+      .def("__getitem__", &item, py::arg("index"),
+           "A field of a tuple. Of a tensor, a part as NumPy's `x[0, :, 1:-1, ..., None]` gives it.")
+      .def("__len__", &length, "fields of a tuple, or the first extent of a tensor")
+      .def("__iter__", &items, "fields of a tuple, or of a tensor what each index of its first axis gives")
+      .def("__getattr__", &no_such_attribute)
       .def("__bool__",
            [](const ExprHandle&) -> bool {
              throw py::type_error(
@@ -230,6 +302,7 @@ void bind_expr(py::module_& m) {
       .def("__str__", &text_of)
       .def("__repr__", &described);
   bind_operators(expr);
+  bind_numpy_protocols(expr);
 }
 
 }  // namespace relay::python

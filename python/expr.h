@@ -8,6 +8,7 @@
 
 #include "ir/module.h"
 #include "python/places.h"
+#include "python/work.h"
 
 namespace relay::python {
 
@@ -19,17 +20,17 @@ struct Recording;  // python/recording.h
 struct Home {
   Module module;
   // Held by whoever makes expressions. Null if the GIL is enough: no other thread has the context.
-  std::shared_ptr<std::timed_mutex> mutex = {};
+  std::shared_ptr<ContextMutex> mutex = {};
   // Of programs under construction, whose expressions may have no types yet.
   std::shared_ptr<Recording> recording = {};
-  PythonFiles files = {};
+  std::shared_ptr<PythonFiles> files = std::make_shared<PythonFiles>();
 
   Context& context() const { return module.context(); }
 };
 using HomeRef = std::shared_ptr<Home>;
 
 // Waits for the home's mutex, if it has one. Needs the GIL.
-std::unique_lock<std::timed_mutex> hold(const Home& home);
+std::unique_lock<ContextMutex> hold(const Home& home);
 
 struct ExprHandle {
   HomeRef home;

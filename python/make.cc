@@ -3,10 +3,17 @@
 #include <pybind11/numpy.h>
 
 #include "base/cat.h"
+#include "base/check.h"
 #include "ir/module.h"
 #include "ir/text/printer.h"
+#include "op/apply.h"
+#include "op/extent_value.h"
+#include "op/ops.h"
+#include "op/registry.h"
+#include "python/masked.h"
 #include "python/recording.h"
 #include "python/tensors.h"
+#include "python/types.h"
 
 namespace relay::python {
 namespace {
@@ -26,7 +33,7 @@ void find_home(py::handle value, HomeRef& found) {
   }
   if (home && !found) found = home;
   if (!py::isinstance<py::tuple>(value) && !py::isinstance<py::list>(value)) return;
-  for (const py::handle item : py::reinterpret_borrow<py::sequence>(value)) find_home(item, found);
+  for (const py::object item : py::reinterpret_borrow<py::sequence>(value)) find_home(item, found);
 }
 
 DType dtype_of_number(py::handle value) {
@@ -52,6 +59,7 @@ Tensor number(py::handle value, Type wanted, const std::string& what) {
 }
 
 Tensor array(py::handle value, const std::string& what) {
+  refuse_masked(value, what, "say what stands for the elements that are masked, as by .filled(0)");
   const py::object numpy = py::module_::import("numpy");
   const py::object found = py::hasattr(value, "__array_interface__") ? numpy.attr("asarray")(value)
                                                                      : numpy.attr("from_dlpack")(value);
@@ -69,7 +77,7 @@ Expr tuple_of(const HomeRef& home, const py::sequence& values, Type wanted, cons
   const Nesting deeper;
   const auto* type = wanted ? wanted->as<TupleType>() : nullptr;
   std::vector<Expr> fields;
-  for (const py::handle value : values) {
+  for (const py::object value : values) {
     const size_t i = fields.size();
     fields.push_back(expr_of(home, value, type && i < type->fields.size() ? type->fields[i] : nullptr,
                              cat("field ", i, " of ", what)));
@@ -108,7 +116,52 @@ bool is_number(py::handle value) {
   return PyBool_Check(value.ptr()) || PyLong_CheckExact(value.ptr()) || PyFloat_CheckExact(value.ptr());
 }
 
+bool is_float64(py::handle value) { return PyFloat_Check(value.ptr()) && !PyFloat_CheckExact(value.ptr()); }
+
+const op::OpDef& operator_called(const char* name) {
+  const op::OpDef* found = op::find(name);
+  CHECK(found, cat("there is no operator ", name));
+  return *found;
+}
+
+namespace {
+
+// The value of a shape variable, as a scalar of int64. A tensor that has it for an extent holds no
+// elements, so that it takes no memory.
+Expr value_of_variable(Builder& b, kernel::Expr variable) {
+  const std::vector<Dim> shape{Dim(variable), Dim(0)};
+  const Expr empty = op::call(b, op::kZeros, {}, {{"shape", shape}, {"dtype", kBool}});
+  const Expr extents = op::call(b, op::kShapeOf, {empty}, {{"dtype", kInt64}});
+  return op::call(b, op::kTake, {extents, b.constant(Tensor::scalar_int(kInt64, 0))}, {{"axis", int64_t{0}}});
+}
+
+// An extent as a scalar, of the dtype that is wanted, else of int64. It may be below 0, which no
+// tensor has: `x.shape[0] - 5`.
+Expr extent_of(const HomeRef& home, py::handle given, Type wanted, const std::string& what) {
+  const auto* tensor = wanted ? wanted->as<TensorType>() : nullptr;
+  const DType dtype = tensor ? tensor->dtype : kInt64;
+  if (dtype.is_bool()) throw py::type_error(cat(what, " is an extent, and no truth value"));
+  const auto value = [&](Builder& b) -> Expr {
+    const Dim dim = dim_of(home->module, given, what);  // a relay.Dim lives in a context of its own
+    const Expr e = op::value_of_extent(b, dim, [&](kernel::Expr v) { return value_of_variable(b, v); });
+    return !e || dtype == kInt64 ? e : op::call(b, op::kCast, {e}, {{"dtype", dtype}});
+  };
+  const Expr e = make(home, value).node;
+  if (!e)
+    throw py::type_error(cat(what, " is an extent that no operators compute: relay.ops.shape_of gives it"));
+  return e;
+}
+
+}  // namespace
+
 Expr expr_of(const HomeRef& home, py::handle value, Type wanted, const std::string& what) {
+  if (py::isinstance<DimHandle>(value)) {
+    const Dim dim = py::cast<const DimHandle&>(value).dim;
+    if (dim.is_const()) return expr_of(home, py::int_(dim.value()), wanted, what);
+    if (dim.is_unknown())
+      throw py::type_error(cat(what, " is an extent that is not known: relay.ops.shape_of gives it"));
+    return extent_of(home, value, wanted, what);
+  }
   if (py::isinstance<ExprHandle>(value)) {
     const auto& e = py::cast<const ExprHandle&>(value);
     if (&e.home->context() != &home->context()) throw py::type_error(cat(what, " is of another program"));
@@ -125,7 +178,8 @@ Expr expr_of(const HomeRef& home, py::handle value, Type wanted, const std::stri
                 })
         .node;
   }
-  if (is_number(value)) {
+  const auto* tensor = wanted ? wanted->as<TensorType>() : nullptr;
+  if (is_number(value) || (is_float64(value) && tensor && tensor->dtype.is_float())) {
     const Tensor constant = number(value, wanted, what);
     return make(home, [&](Builder& b) { return b.constant(constant); }).node;
   }

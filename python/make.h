@@ -49,12 +49,15 @@ class CurrentHome {
 // into tuples and lists. Raises TypeError for operands of two homes, or if there is no home.
 HomeRef home_of(const std::vector<py::object>& operands);
 
+// A scalar of float64 of NumPy's, which is a float of Python, too.
+bool is_float64(py::handle value);
+
 // Makes an expression with the caller's place. `f` takes a Builder.
 template <class F>
 ExprHandle make(const HomeRef& home, F&& f) {
   const auto lock = hold(*home);
   Builder b(home->context());
-  b.set_span(home->files.caller(home->context().sources()));
+  b.set_span(home->files->caller(home->context().sources()));
   return {home, f(b)};
 }
 
@@ -72,6 +75,9 @@ Type known_type(const Home& home, Expr e);
 // The type, by the checker if need be. Null if it is not determined yet. Raises DiagnosticError if
 // something is wrong.
 Type find_type(const HomeRef& home, Expr e);
+
+// The operator of this name, which there has to be.
+const op::OpDef& operator_called(const char* name);
 
 // A call of the operator, typed at once if the arguments are. Raises TypeError or DiagnosticError.
 ExprHandle apply(const op::OpDef& op, const std::vector<py::object>& args,

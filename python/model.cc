@@ -13,10 +13,13 @@
 
 #include "base/cat.h"
 #include "driver/driver.h"
+#include "frontend/onnx/import.h"
 #include "op/operators.h"
 #include "passes/expand_grad.h"
 #include "python/bindings.h"
 #include "python/errors.h"
+#include "python/make.h"
+#include "python/types.h"
 #include "python/work.h"
 #include "typecheck/read.h"
 
@@ -59,7 +62,8 @@ driver::InputShapes input_shapes(const Shapes& shapes) {
 }
 
 Program load(const std::filesystem::path& path, const std::optional<std::string>& function,
-             const Shapes& shapes, const std::vector<std::filesystem::path>& libraries) {
+             const Shapes& shapes, const std::vector<std::filesystem::path>& libraries,
+             const py::object& progress) {
   driver::LoadOptions options;
   options.function = function.value_or("main");
   options.may_lack_function = !function;
@@ -68,10 +72,17 @@ Program load(const std::filesystem::path& path, const std::optional<std::string>
   for (const std::filesystem::path& library : libraries) options.libraries.push_back(library.string());
   const auto loaded = std::make_shared<Loaded>();
   loaded->into = options.into;
-  run_interruptibly([loaded, options, path = path.string()] {
-    Result<driver::Model> model = driver::load(path, options, loaded->diagnostics);
-    if (model) loaded->model = std::move(*model);
-  });
+  const Progress told(progress);
+  constexpr size_t kStages = 3;
+  run_interruptibly(
+      [loaded, options, path = path.string(), say = told.say()]() mutable {
+        if (say) options.on_stage = [&](size_t stage, std::string_view what) { say(stage, kStages, what); };
+        Result<driver::Model> model = driver::load(path, options, loaded->diagnostics);
+        if (!model) return;
+        loaded->model = std::move(*model);
+        if (say) say(kStages, kStages, "done");
+      },
+      &told);
   return program_of(loaded);
 }
 
@@ -95,6 +106,34 @@ Program parse(const std::string& text, const std::string& name, const std::optio
     options.into = loaded->into;
     const Result<Module> read = typecheck::read(name, text, loaded->diagnostics, op::operators(), options);
     if (read) loaded->model = model_of(*read, name, function, loaded->diagnostics);
+  });
+  return program_of(loaded);
+}
+
+// The bytes of an ONNX model, or of what has protobuf's `SerializeToString`, as onnx.ModelProto.
+std::string bytes_of(const py::object& model) {
+  const bool is_message = py::hasattr(model, "SerializeToString");
+  const py::object given = is_message ? model.attr("SerializeToString")() : model;
+  if (!PyObject_CheckBuffer(given.ptr())) {
+    throw py::type_error(
+        cat("argument `model` is of the type ", class_name(given),
+            ", and relay.from_onnx takes bytes or an onnx.ModelProto; relay.load takes a path"));
+  }
+  const auto bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(given.ptr()));
+  if (!bytes) throw py::error_already_set();
+  return bytes;
+}
+
+Program from_onnx(const py::object& model, const Shapes& shapes) {
+  constexpr const char* kName = "model.onnx";  // in messages
+  frontend::ImportOptions options;
+  options.input_shapes = input_shapes(shapes);
+  const auto loaded = std::make_shared<Loaded>();
+  run_interruptibly([loaded, options, bytes = bytes_of(model)] {
+    // Tensors in files of their own lie beside a model's file, and this has none.
+    const Result<Module> read =
+        frontend::import_onnx(bytes, kName, /*folder=*/nullptr, loaded->into, options, loaded->diagnostics);
+    if (read) loaded->model = model_of(*read, kName, std::nullopt, loaded->diagnostics);
   });
   return program_of(loaded);
 }
@@ -126,6 +165,16 @@ struct Function {
     for (const Var* x : fn().params) out.push_back(x->name.str());
     return out;
   }
+  std::vector<TypeHandle> parameter_types() const {
+    const auto lock = lock_interruptibly(*program.context);
+    std::vector<TypeHandle> out;
+    for (const Var* x : fn().params) out.push_back(own_type(x->type));
+    return out;
+  }
+  TypeHandle result_type() const {
+    const auto lock = lock_interruptibly(*program.context);
+    return own_type(fn().type->as<FnType>()->result);
+  }
 };
 
 struct DataType {
@@ -155,6 +204,35 @@ std::map<std::string, DataType> types_of(const Program& p) {
   return out;
 }
 
+// Types by name, of what is run; nothing if that is nothing.
+py::dict input_types(const Program& p) {
+  py::dict out;
+  if (p.model.function.empty()) return out;
+  const std::vector<TypeHandle> types = Function{p, p.model.function}.parameter_types();
+  for (size_t i = 0; i < types.size(); ++i) out[py::str(p.model.input_names[i])] = py::cast(types[i]);
+  return out;
+}
+
+// Outputs are the tensors of the result, however tuples are nested. If types share so many parts
+// that nobody names them, there are no names.
+py::dict output_types(const Program& p) {
+  py::dict out;
+  if (p.model.function.empty()) return out;
+  const TypeHandle result = Function{p, p.model.function}.result_type();
+  const std::vector<std::string>& names = p.model.output_names;
+  std::vector<Type> pending{result.type};
+  for (size_t count = 0; count < names.size() && !pending.empty();) {
+    const Type type = pending.back();
+    pending.pop_back();
+    if (const auto* tuple = type->as<TupleType>()) {
+      for (size_t i = tuple->fields.size(); i-- > 0;) pending.push_back(tuple->fields[i]);
+      continue;
+    }
+    if (type->as<TensorType>()) out[py::str(names[count++])] = py::cast(TypeHandle{result.context, type});
+  }
+  return out;
+}
+
 std::string described(const Program& p) {
   std::string out = "<relay.Module with";
   for (const auto& [name, fn] : p.model.module.functions()) {
@@ -169,6 +247,8 @@ void bind_parts(py::module_& m) {
       .def_readonly("name", &Function::name)
       .def_property_readonly("type", &Function::type, "its type, as the language writes it")
       .def_property_readonly("parameters", &Function::parameters, "their names, in order")
+      .def_property_readonly("parameter_types", &Function::parameter_types, "relay.Type of each, in order")
+      .def_property_readonly("result_type", &Function::result_type, "its relay.Type")
       .def("__str__", &Function::text)
       .def("__repr__",
            [](const Function& f) { return cat("<relay.Function @", f.name, ": ", f.type(), ">"); });
@@ -242,17 +322,34 @@ void bind_model(py::module_& m) {
       .def_property_readonly(
           "function", [](const Program& p) { return p.model.function; },
           "the function that is run; empty if there is none")
-      .def_property_readonly("inputs", [](const Program& p) { return p.model.input_names; })
-      .def_property_readonly("outputs", [](const Program& p) { return p.model.output_names; })
       .def_property_readonly(
-          "files", [](const Program& p) { return p.model.files; }, "that it was read from")
-      .def("__getitem__",
-           [](const Program& p, const std::string& name) {
-             if (!p.model.module.function(name)) throw py::key_error(cat("there is no function @", name));
-             return Function{p, name};
-           })
-      .def("__contains__",
-           [](const Program& p, const std::string& name) { return p.model.module.function(name) != nullptr; })
+          "inputs", [](const Program& p) { return p.model.input_names; }, "names, in the order of a call")
+      .def_property_readonly(
+          "outputs", [](const Program& p) { return p.model.output_names; }, "names, in order")
+      .def_property_readonly("input_types", &input_types,
+                             "relay.Type of each input by its name, as {\"x\": relay.Tensor((2, 3))}")
+      .def_property_readonly(
+          "output_types", &output_types,
+          "relay.Type of each output by its name. `module[name].result_type` has data types, too")
+      .def_property_readonly(
+          "files",
+          [](const Program& p) {
+            py::list out;
+            for (const std::string& file : p.model.files) out.append(path_text(file));
+            return out;
+          },
+          "that it was read from")
+      .def(
+          "__getitem__",
+          [](const Program& p, const std::string& name) {
+            if (!p.model.module.function(name)) throw py::key_error(cat("there is no function @", name));
+            return Function{p, name};
+          },
+          py::arg("name"))
+      .def(
+          "__contains__",
+          [](const Program& p, const std::string& name) { return p.model.module.function(name) != nullptr; },
+          py::arg("name"))
       .def(py::pickle([](const Program& p) { return py::make_tuple(text_of(p, false), p.model.function); },
                       [](const py::tuple& state) {
                         const auto function = py::cast<std::string>(state[1]);
@@ -263,9 +360,14 @@ void bind_model(py::module_& m) {
       .def("__iter__", [](const Program& p) { return py::iter(py::cast(functions_of(p))); });
   m.def("load", &load, py::arg("path"), py::arg("function") = py::none(), py::kw_only(),
         py::arg("shapes") = Shapes(), py::arg("libraries") = std::vector<std::filesystem::path>(),
+        py::arg("progress") = py::none(),
         "Reads a model: a .onnx or .relay file, or a graph's folder or .json.\n\n"
         "`shapes` gives extents to inputs: {\"x\": [1, 3, 224, 224]}. `libraries` have the C functions of\n"
-        "external kernels. Raises DiagnosticError.");
+        "external kernels. `progress(done, total, what)` is called for each stage. Raises DiagnosticError.");
+  m.def("from_onnx", &from_onnx, py::arg("model"), py::kw_only(), py::arg("shapes") = Shapes(),
+        "Reads an ONNX model in memory: its bytes, or an onnx.ModelProto. Tensors in files beside it are "
+        "refused.\n\n"
+        "`shapes` gives extents to inputs, as for relay.load. Raises DiagnosticError.");
   m.def("parse", &parse, py::arg("text"), py::arg("name") = "<text>", py::arg("function") = py::none(),
         "Reads a module from a text of the language. `name` stands in messages. Raises DiagnosticError.");
 }

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "driver/engines.h"
 #include "driver/model.h"
+#include "python/places.h"
+#include "python/work.h"
 
 namespace relay::python {
 
@@ -16,8 +17,9 @@ class PassReport;  // python/pass_report.h
 struct Program {
   driver::Model model;
   // Of the module's context, in which one thread at a time may make expressions. All modules that
-  // passes made of each other share both.
-  std::shared_ptr<std::timed_mutex> context = std::make_shared<std::timed_mutex>();
+  // passes made of each other share the context, the mutex and the files.
+  std::shared_ptr<ContextMutex> context = std::make_shared<ContextMutex>();
+  std::shared_ptr<PythonFiles> files = std::make_shared<PythonFiles>();
   std::shared_ptr<PassReport> report = {};  // of the passes that made it
 
   const SourceMap& sources() const { return model.module.context().sources(); }

@@ -1,11 +1,16 @@
 // The extension module `relay._relay`. The package's __init__.py gives its names to users.
 #include "python/bindings.h"
+#include "python/objects.h"
+#include "python/refusals.h"
 #include "python/tensors.h"
 #include "python/work.h"
+#include "tools/version.h"
 
 PYBIND11_MODULE(_relay, m) {
   m.doc() = "The C++ API of Relay (docs/cpp.md) for Python (docs/python.md).";
+  m.attr("__version__") = relay::tools::kVersion;
   relay::python::load_numpy();
+  relay::python::guard_base();
   relay::python::bind_places(m);
   relay::python::bind_errors(m);
   relay::python::bind_types(m);
@@ -21,5 +26,7 @@ PYBIND11_MODULE(_relay, m) {
   relay::python::bind_artifact(m);
   relay::python::bind_verifier(m);
   relay::python::bind_debugger(m);
+  relay::python::guard_classes(m);
+  relay::python::explain_refusals(m);
   relay::python::wait_for_abandoned_work_at_exit();
 }

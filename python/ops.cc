@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "base/nearest.h"
 #include "op/apply.h"
 #include "op/document.h"
@@ -41,7 +42,7 @@ AttrValue attr_value(const Home& home, const op::AttrField& field, py::handle va
   if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
     const Nesting deeper;
     std::vector<AttrValue> items;
-    for (const py::handle item : py::reinterpret_borrow<py::sequence>(value))
+    for (const py::object item : py::reinterpret_borrow<py::sequence>(value))
       items.push_back(attr_value(home, field, item, what));
     return context.attr_list(items);
   }
@@ -98,8 +99,7 @@ void check_count(const op::OpDef& op, size_t given) {
   if (given == op.params.size()) return;
   const auto names = names_of(op.params, [](const op::Param& p) { return p.name; });
   const std::string why = given < names.size() ? cat(": `", names[given], "` is missing") : std::string();
-  throw py::type_error(cat("`", op.name, "` takes ", names.size(),
-                           names.size() == 1 ? " argument" : " arguments",
+  throw py::type_error(cat("`", op.name, "` takes ", counted(names.size(), "argument"),
                            names.empty() ? "" : cat(" (", join(names, ", "), ")"), ", and ", given,
                            given == 1 ? " is" : " are", " given", why));
 }
@@ -128,7 +128,7 @@ std::vector<Expr> exprs_of(const HomeRef& home, const op::OpDef& op, const std::
   std::vector<Expr> out(args.size());
   bool numbers = false;
   for (size_t i = 0; i < args.size(); ++i) {
-    if (is_number(args[i])) {
+    if (is_number(args[i]) || is_float64(args[i]) || py::isinstance<DimHandle>(args[i])) {
       numbers = true;
     } else {
       out[i] = expr_of(home, args[i], nullptr, what(i));
@@ -167,7 +167,9 @@ ExprHandle apply(const op::OpDef& op, const std::vector<py::object>& args, const
   for (const Expr e : exprs) types.push_back(known_type(*home, e));
   Type type = nullptr;
   std::optional<op::RelationError> wrong;
-  if (std::find(types.begin(), types.end(), nullptr) == types.end()) {
+  // Of type parameters only the checker knows what the function's `where` says.
+  const auto is_known = [](Type t) { return t && !t->has_type_var; };
+  if (std::all_of(types.begin(), types.end(), is_known)) {
     const auto lock = hold(*home);
     try {
       type = op::infer(home->context(), op, types, attrs);
@@ -220,7 +222,7 @@ PyObject* call_operator(PyObject* self, PyObject* const* args, Py_ssize_t count,
     for (Py_ssize_t i = 0; i < count; ++i) given.push_back(py::reinterpret_borrow<py::object>(args[i]));
     Named named;
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i) {
-      named.emplace_back(py::cast<std::string>(py::handle(PyTuple_GET_ITEM(names, i))),
+      named.emplace_back(py::str(py::handle(PyTuple_GET_ITEM(names, i))),
                          py::reinterpret_borrow<py::object>(args[count + i]));
     }
     return py::cast(apply(*op, given, named)).release().ptr();

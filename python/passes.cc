@@ -65,7 +65,7 @@ void add_steps(const std::string& text, std::vector<Part>& out) {
 
 void add_pass(py::handle pass, std::vector<Part>& out) {
   if (py::isinstance<py::str>(pass)) {
-    add_steps(py::cast<std::string>(pass), out);
+    add_steps(py::str(pass), out);
   } else if (py::isinstance<PassInfo>(pass)) {
     add_steps(py::cast<const PassInfo&>(pass).name, out);
   } else if (PyCallable_Check(pass.ptr())) {

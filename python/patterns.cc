@@ -10,6 +10,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/cat.h"
@@ -36,6 +38,7 @@ HomeRef home_of(const Program& p) {
   auto home = std::make_shared<Home>();
   home->module = p.model.module;
   home->mutex = p.context;
+  home->files = p.files;
   return home;
 }
 
@@ -126,7 +129,7 @@ struct Match {
 
 Pattern parse(const std::string& text, const Program* module) {
   ParseOptions options;
-  std::unique_lock<std::timed_mutex> lock;
+  std::unique_lock<ContextMutex> lock;
   if (module) {
     options.into = module->model.module;
     lock = lock_interruptibly(*module->context);
@@ -182,7 +185,7 @@ class Rewriting {
       : pattern_(p), program_(program), home_(home_of(program)), function_(replacement) {
     if (py::isinstance<py::str>(replacement)) {
       lock_ = lock_interruptibly(*program_.context);
-      text_ = read(py::cast<std::string>(replacement));
+      text_ = read(py::str(replacement));
     } else if (!PyCallable_Check(replacement.ptr())) {
       throw py::type_error("argument `replacement` is no text and no function from a match to an expression");
     } else {
@@ -193,26 +196,51 @@ class Rewriting {
   Program run(bool once) {
     const std::vector<pattern::Rule> rules{
         {pattern_.text, pattern_.pattern,
-         [this](Builder&, const pattern::Match& m) { return checked(m, replace(m)); }}};
-    const Module& before = program_.model.module;
-    const Module now = limited([&] { return pattern::rewrite(before, rules, {.once = once}); });
-    if (now.same(before)) return program_;
-    // An expression of another place in the module may mention what is bound there.
-    if (const std::vector<std::string> wrong = well_formed(now); !wrong.empty())
-      throw py::value_error(
-          cat("the replacement of `", pattern_.text, "` does not fit where it stands: ", wrong[0]));
+         [this](Builder& b, const pattern::Match& m) { return checked(b, m, replace(m)); }}};
+    Program out = program_;
+    Module& now = out.model.module;
     Diagnostics diagnostics;
-    Result<Module> typed = passes::checked(now, diagnostics);
-    if (!typed) raise_diagnostics(diagnostics, program_.sources());
-    check_types(before, *typed);
+    const size_t most = kMostGrowth * (size_of(now) + kSmall);
+    for (size_t rounds = 0; rounds == 0 || !once; ++rounds) {
+      const Module next = limited([&] { return pattern::rewrite(now, rules, {.once = true}); });
+      if (next.same(now)) break;
+      if (rounds == kMostRounds)
+        raise_limit(
+            cat("rewriting did not end after ", kMostRounds, " rounds: `", pattern_.text, "` still matches"));
+      // A replacement that the pattern matches twice doubles in each round.
+      if (const size_t size = size_of(next); size > most)
+        raise_limit(cat("rewriting made ", size, " expressions in ", rounds + 1, " rounds: what replaces `",
+                        pattern_.text, "` matches again"));
+      // The next round looks at types.
+      diagnostics.clear();
+      now = typed(now, next, diagnostics);
+    }
     lock_.unlock();  // who is warned may look at the module
     warn(diagnostics, program_.sources());
-    Program out = program_;
-    out.model.module = std::move(*typed);
     return out;
   }
 
  private:
+  static constexpr size_t kMostRounds = pattern::RewriteOptions{}.most_rounds;
+  // A module may become so many times as large; one of a few expressions counts as one of kSmall.
+  static constexpr size_t kMostGrowth = 64, kSmall = 1024;
+
+  static size_t size_of(const Module& m) {
+    const std::vector<Expr> roots = roots_of(m);
+    return pattern::Graph{std::span<const Expr>(roots)}.order().size();
+  }
+
+  Module typed(const Module& before, const Module& after, Diagnostics& diagnostics) const {
+    // An expression of another place in the module may mention what is bound there.
+    if (const std::vector<std::string> wrong = well_formed(after); !wrong.empty())
+      throw py::value_error(
+          cat("the replacement of `", pattern_.text, "` does not fit where it stands: ", wrong[0]));
+    Result<Module> checked = passes::checked(after, diagnostics);
+    if (!checked) raise_diagnostics(diagnostics, program_.sources());
+    check_types(before, *checked);
+    return std::move(*checked);
+  }
+
   pattern::Replacement read(const std::string& text) const {
     Diagnostics diagnostics;
     Result<pattern::Replacement> parsed = pattern::Replacement::parse("<replacement>", text, pattern_.pattern,
@@ -231,7 +259,7 @@ class Rewriting {
     }
     lock_ = lock_interruptibly(*program_.context);
     if (given.is_none()) return nullptr;
-    if (py::isinstance<py::str>(given)) return read(py::cast<std::string>(given)).make(m);
+    if (py::isinstance<py::str>(given)) return read(py::str(given)).make(m);
     if (!py::isinstance<ExprHandle>(given))
       throw py::type_error(cat("the replacement of `", pattern_.text, "` is a ", class_name(given),
                                ": return a relay.Expr, a text, or None to leave the match as it is"));
@@ -241,10 +269,15 @@ class Rewriting {
     return e.node;
   }
 
-  static Expr checked(const pattern::Match& m, Expr replacement) {
-    if (replacement && m.root()->kind == ExprKind::kFn && replacement->kind != ExprKind::kFn)
+  // It has the type of what it replaces already, because a match around it may ask for it.
+  Expr checked(Builder& b, const pattern::Match& m, Expr replacement) {
+    if (!replacement) return nullptr;
+    if (m.root()->kind == ExprKind::kFn && replacement->kind != ExprKind::kFn)
       throw py::value_error("a function may only be replaced by a function");
-    return replacement;
+    if (replacement->type || replacement->kind == ExprKind::kVar) return replacement;
+    Expr& typed = typed_[replacement];  // one for all matches that it replaces
+    if (!typed) typed = b.with_type(replacement, m.root()->type);
+    return typed;
   }
 
   // A replacement has the type of what it replaces. What breaks that within a function breaks the
@@ -263,7 +296,8 @@ class Rewriting {
   HomeRef home_;
   py::object function_;
   std::optional<pattern::Replacement> text_;
-  std::unique_lock<std::timed_mutex> lock_;
+  std::unordered_map<Expr, Expr> typed_;
+  std::unique_lock<ContextMutex> lock_;
 };
 
 Program rewrite(const Pattern& p, const Program& program, const py::object& replacement, bool once) {
@@ -287,7 +321,8 @@ void bind_patterns(py::module_& m) {
           "region", [](const Match& x) { return x.handles(x.match.region()); },
           "the expressions that the pattern describes, the root first")
       .def("all", &Match::all, py::arg("name"), "What a part of a path matched, which may be several.")
-      .def("__getitem__", &Match::at, "None if the part is in an alternative that was not taken.")
+      .def("__getitem__", &Match::at, py::arg("name"),
+           "None if the part is in an alternative that was not taken.")
       .def("__repr__",
            [](const Match& x) { return cat("<relay.Match of ", name_of(x.match.root()->kind), ">"); });
   py::class_<Pattern>(m, "Pattern", "A region of programs by its structure (docs/patterns.md).")

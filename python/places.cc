@@ -27,8 +27,21 @@ std::string utf8(const std::string& text) {
   return py::cast<std::string>(decoded);
 }
 
+std::string path_bytes(py::handle path) {
+  const auto bytes = py::reinterpret_steal<py::bytes>(PyUnicode_EncodeFSDefault(path.ptr()));
+  if (!bytes) throw py::error_already_set();
+  return bytes;
+}
+
+py::str path_text(const std::string& bytes) {
+  const auto text = py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeFSDefaultAndSize(bytes.data(), static_cast<py::ssize_t>(bytes.size())));
+  if (!text) throw py::error_already_set();
+  return text;
+}
+
 const PythonFiles::File& PythonFiles::file(py::handle name, SourceMap& sources) {
-  const auto [found, is_new] = files_.try_emplace(py::cast<std::string>(name));
+  const auto [found, is_new] = files_.try_emplace(path_bytes(name));
   File& file = found->second;
   if (!is_new) return file;
   const py::object lines = py::module_::import("linecache").attr("getlines")(name);

@@ -25,6 +25,10 @@ std::optional<Place> place_of(Span at, const SourceMap& sources);
 
 // The text with U+FFFD for bytes that are not UTF-8: messages quote files, which may have any.
 std::string utf8(const std::string& text);
+// The bytes of a path that Python has as a text, and the text of such bytes. Linux gives no meaning
+// to them, so they need not be UTF-8.
+std::string path_bytes(py::handle path);
+py::str path_text(const std::string& bytes);
 
 // The files of Python that expressions of one context were made in. A file is read once, when the
 // first expression is made in it.

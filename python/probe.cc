@@ -1,9 +1,11 @@
 // The types of expressions in functions that are not whole yet, by the checker.
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include "ir/analysis.h"
 #include "ir/fields.h"
+#include "ir/type_parts.h"
 #include "python/errors.h"
 #include "python/recording.h"
 #include "typecheck/check.h"
@@ -20,12 +22,40 @@ bool is_only_ambiguous(const Diagnostics& diagnostics) {
   return true;
 }
 
-// Functions of Python have no type parameters: a type that depends on one is not determined yet.
-void learn(NodeMap<Type>& types, Expr e, Type type) {
-  if (type && !type->has_hole && !type->has_type_var) types[e] = type;
+// What the checker has found of the types, from scope to scope.
+class Learner {
+ public:
+  explicit Learner(NodeMap<Type>& types) : types_(types) {}
+
+  // Follows both programs to the expression that the probe is about.
+  void learn_to(Expr was, Expr now, Expr until);
+
+ private:
+  void learn(Expr e, Type type) {
+    if (type && !type->has_hole && !is_open(type)) types_[e] = type;
+  }
+  void learn(Pattern was, Pattern now);
+  bool is_open(Type type) const;
+
+  NodeMap<Type>& types_;
+  std::unordered_set<Type> declared_;  // type parameters of the functions around
+};
+
+// Does the type depend on a type parameter that the program does not declare? The checker makes
+// these for what is not determined yet.
+bool Learner::is_open(Type type) const {
+  if (!type->has_type_var) return false;
+  std::unordered_set<Type> bound = declared_;
+  std::vector<Type> mentioned;
+  for_each_type_in(type, [&](Type t) {
+    if (t->as<TypeVar>()) mentioned.push_back(t);
+    if (const auto* fn = t->as<FnType>()) bound.insert(fn->type_params.begin(), fn->type_params.end());
+    return true;
+  });
+  return std::any_of(mentioned.begin(), mentioned.end(), [&](Type t) { return !bound.contains(t); });
 }
 
-void learn(NodeMap<Type>& types, Pattern was, Pattern now) {
+void Learner::learn(Pattern was, Pattern now) {
   std::vector<const Var*> before, after;
   for_each_pattern(was, [&](Pattern p) {
     if (p->var) before.push_back(p->var);
@@ -33,25 +63,36 @@ void learn(NodeMap<Type>& types, Pattern was, Pattern now) {
   for_each_pattern(now, [&](Pattern p) {
     if (p->var) after.push_back(p->var);
   });
-  for (size_t i = 0; i < std::min(before.size(), after.size()); ++i) learn(types, before[i], after[i]->type);
+  for (size_t i = 0; i < std::min(before.size(), after.size()); ++i) learn(before[i], after[i]->type);
 }
 
-// Follows both from scope to scope, to the expression that the probe is about.
-void learn_to(NodeMap<Type>& types, Expr was, Expr now, Expr until) {
+// The function of a call that `match_shape` made, whose parameter has this name.
+const Fn* shape_matched(Expr e, std::string_view name) {
+  const auto* call = e->as<Call>();
+  const auto* fn = call ? call->callee->as<Fn>() : nullptr;
+  return fn && fn->params.size() == 1 && fn->params[0]->name == name ? fn : nullptr;
+}
+
+void Learner::learn_to(Expr was, Expr now, Expr until) {
   for (;;) {
     // Where extents are compared when the program runs, the checker has put a call around.
     while (now->kind != was->kind && now->as<Call>()) now = now->as<Call>()->args[0];
-    learn(types, was, now->type);
+    learn(was, now->type);
     if (was == until || now->kind != was->kind) return;
-    if (const auto* fn = was->as<Fn>()) {
-      for (size_t i = 0; i < fn->params.size(); ++i)
-        learn(types, fn->params[i], now->as<Fn>()->params[i]->type);
+    if (const auto* call = was->as<Call>()) {
+      const auto* fn = call->callee->as<Fn>();
+      now = fn && fn->params.size() == 1 ? shape_matched(now, fn->params[0]->name.text()) : nullptr;
+      if (!now) return;
+      was = fn;
+    } else if (const auto* fn = was->as<Fn>()) {
+      declared_.insert(fn->type_params.begin(), fn->type_params.end());
+      for (size_t i = 0; i < fn->params.size(); ++i) learn(fn->params[i], now->as<Fn>()->params[i]->type);
       was = fn->body, now = now->as<Fn>()->body;
     } else if (const auto* let = was->as<Let>()) {
-      learn(types, let->x, now->as<Let>()->x->type);
+      learn(let->x, now->as<Let>()->x->type);
       was = let->body, now = now->as<Let>()->body;
     } else if (const auto* m = was->as<Match>()) {
-      learn(types, m->arms[0].pattern, now->as<Match>()->arms[0].pattern);
+      learn(m->arms[0].pattern, now->as<Match>()->arms[0].pattern);
       was = m->arms[0].body, now = now->as<Match>()->arms[0].body;
     } else {
       return;
@@ -92,8 +133,7 @@ Type find_type(const HomeRef& home, Expr e) {
   Expr inside = e;
   for (size_t s = r.scopes.size(); s-- > 0;) {
     const Scope& scope = r.scopes[s];
-    for (size_t i = scope.bindings.size(); i-- > 0;)
-      inside = b.let(scope.bindings[i].x, scope.bindings[i].value, inside);
+    for (size_t i = scope.bindings.size(); i-- > 0;) inside = with_binding(b, scope.bindings[i], inside);
     if (scope.around) inside = scope.around(b, inside);
   }
   const auto* probe = inside->as<Fn>();
@@ -104,7 +144,7 @@ Type find_type(const HomeRef& home, Expr e) {
   const Result<Module> checked = typecheck::check(module, diagnostics);
   if (!checked && !is_only_ambiguous(diagnostics)) raise_diagnostics(diagnostics, home->context().sources());
   if (!checked) return nullptr;
-  learn_to(r.types, probe, checked->function(kProbe), e);
+  Learner(r.types).learn_to(probe, checked->function(kProbe), e);
   return r.types.get(e);
 }
 

@@ -18,10 +18,13 @@
 
 namespace relay::python {
 
+// A `let`, or a `match_shape`, by the variable that it binds.
 struct Binding {
   const Var* x;
   Expr value;
+  bool matches_shape = false;
 };
+Expr with_binding(Builder& b, const Binding& binding, Expr body);
 
 // The program so far, around an expression of a scope: what the checker needs to give it a type.
 using Around = std::function<Expr(Builder& b, Expr inside)>;
@@ -40,7 +43,23 @@ struct LateFunction {
   Type result = nullptr;
   Span span = {};
   size_t depth = 0;  // of a local function: how many scopes are around it
+  std::vector<const TypeVar*> type_params = {};
+  std::vector<Type> where = {};  // each a RelationType
+  Attrs attrs = {};
 };
+
+// What a decorator says of a function.
+struct FunctionSpec {
+  py::sequence types;  // of the parameters, or of none
+  py::object result = py::none();
+  std::optional<std::string> name = {};
+  std::vector<std::string> type_parameters = {}, where = {};
+  py::dict attributes = {};
+};
+// Of the arguments of a decorator. A text is a list of one. Raises TypeError.
+FunctionSpec function_spec(const py::sequence& types, const py::object& result,
+                           const std::optional<std::string>& name, const py::object& type_parameters,
+                           const py::object& where, const py::object& attributes);
 
 struct Recording {
   std::vector<Scope> scopes = {};  // of the function whose body runs, innermost last
@@ -77,10 +96,9 @@ Module with_mentioned(const Module& module, std::vector<Expr> roots);
 std::string name_of(py::handle f);
 std::vector<std::string> parameter_names(py::handle f);
 
-// A function with a parameter for each spec, or for each parameter of the body if there are none.
-// What else a function needs is for the caller to say.
-LateFunction late_function(const HomeRef& home, const py::function& body, const py::sequence& specs,
-                           const py::object& result, const std::optional<std::string>& name);
+// A function with the parameters of the body. Raises TypeError if the spec has types of more or
+// fewer, and DiagnosticError for a wrong text.
+LateFunction late_function(const HomeRef& home, const py::function& body, const FunctionSpec& spec);
 // Null if it does not say everything.
 Type declared_type(Context& context, const LateFunction& f);
 

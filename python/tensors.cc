@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/cat.h"
+#include "python/masked.h"
 
 namespace relay::python {
 namespace {
@@ -139,13 +140,20 @@ py::object dlpack_capsule(py::handle value, const std::string& name) {
     throw py::value_error(cat("argument `", name, "` is in the memory of a device (DLPack's number ", kind,
                               "), and the program runs on the CPU: copy it, as by ", name, ".cpu()"));
   }
+  const py::object export_to = value.attr("__dlpack__");
   try {
-    return value.attr("__dlpack__")(py::arg("max_version") =
-                                        py::make_tuple(DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION));
+    try {
+      return export_to(py::arg("max_version") = py::make_tuple(DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION));
+    } catch (py::error_already_set& error) {
+      if (!error.matches(PyExc_TypeError)) throw;  // it is from before `max_version`
+    }
+    return export_to();
   } catch (py::error_already_set& error) {
-    if (!error.matches(PyExc_TypeError)) throw;  // it is from before `max_version`
+    if (!error.matches(PyExc_BufferError)) throw;
+    // A tensor that needs its gradient, or one that is read-only and has no way to say so.
+    throw py::value_error(
+        cat("argument `", name, "` does not give its memory: ", std::string(py::str(error.value()))));
   }
-  return value.attr("__dlpack__")();
 }
 
 template <class Managed>
@@ -182,6 +190,7 @@ Lent lend_dlpack(py::handle value, const TypeEntry& type, const std::string& nam
     PyCapsule_SetName(capsule.ptr(), "used_dltensor_versioned");
     t = &managed->dl_tensor;
     out.writable = !(managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY);
+    out.copied = managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED;
     out.owner = owner_of(managed);
   } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor")) {
     auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
@@ -245,24 +254,45 @@ Lent lend_number(py::handle value, const TypeEntry& type, const std::string& nam
 }
 
 [[noreturn]] void refuse(py::handle value, const TypeEntry& type, const std::string& name) {
-  const bool is_sequence = py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value);
-  throw py::type_error(cat(
-      "argument `", name, "` is of the type ", type_name(value), ", and the program takes ", type.text,
-      is_sequence ? cat(": make it an array, as by numpy.array(", name, ", \"", numpy_name(type.dtype), "\")")
-                  : ": give an array of NumPy, or what has `__dlpack__`"));
+  // A column of pandas has `__array__`, which may copy: who calls it decides that.
+  const bool becomes_array = py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value) ||
+                             PyRange_Check(value.ptr()) || py::hasattr(value, "__array__");
+  const std::string remedy =
+      py::isinstance<py::dict>(value) ? "give its array; a dict of inputs is given as f(**inputs)"
+      : becomes_array
+          ? cat("make it an array, as by numpy.array(", name, ", \"", numpy_name(type.dtype), "\")")
+          : "give an array of NumPy, or what has `__dlpack__`";
+  throw py::type_error(cat("argument `", name, "` is of the type ", type_name(value),
+                           ", and the program takes ", type.text, ": ", remedy));
+}
+
+// NumPy's array of the same memory, for a memoryview, an array.array or bytes.
+py::array array_of_buffer(py::handle value, const TypeEntry& type, const std::string& name) {
+  try {
+    const py::memoryview view(py::reinterpret_borrow<py::object>(value));
+    return py::reinterpret_borrow<py::array>(py::module_::import("numpy").attr("asarray")(view));
+  } catch (py::error_already_set& error) {
+    // Ctrl-C says nothing about the elements, and neither does a lack of memory.
+    if (!error.matches(PyExc_Exception) || error.matches(PyExc_MemoryError)) throw;
+    refuse(value, type, name);  // its elements are nothing that NumPy has
+  }
+}
+
+bool has_dlpack(py::handle value) {
+  return py::hasattr(value, "__dlpack__") && py::hasattr(value, "__dlpack_device__");
 }
 
 Lent lend_any(py::handle value, const TypeEntry& type, const std::string& name) {
   if (py::isinstance<py::array>(value))
     return lend_array(py::reinterpret_borrow<py::array>(value), type, name);
-  if (PyFloat_CheckExact(value.ptr()) || PyLong_Check(value.ptr())) return lend_number(value, type, name);
-  if (py::hasattr(value, "__dlpack__") && py::hasattr(value, "__dlpack_device__"))
-    return lend_dlpack(value, type, name);
+  if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr())) return lend_number(value, type, name);
+  if (has_dlpack(value)) return lend_dlpack(value, type, name);
   // NumPy's own scalars, and arrays of packages without DLPack.
   if (py::hasattr(value, "__array_interface__")) {
     const py::object array = py::module_::import("numpy").attr("asarray")(value);
     return lend_array(py::reinterpret_borrow<py::array>(array), type, name);
   }
+  if (PyObject_CheckBuffer(value.ptr())) return lend_array(array_of_buffer(value, type, name), type, name);
   refuse(value, type, name);
 }
 
@@ -285,19 +315,29 @@ DLTensor Lent::dlpack() {
 }
 
 Lent lend(py::handle value, const TypeEntry& type, const std::string& name) {
+  refuse_masked(value, cat("argument `", name, "`"),
+                "say what stands for the elements that are masked, as by .filled(0)");
   Lent out = lend_any(value, type, name);
   check_range(out, type.dtype, name);
   return out;
 }
 
 Lent lend_output(py::handle value, const TypeEntry& type, const std::string& name) {
-  if (!py::isinstance<py::array>(value)) {
+  refuse_masked(value, cat("argument `", name, "`"), "give the array of its elements, .data");
+  const bool is_array = py::isinstance<py::array>(value);
+  if (!is_array && !has_dlpack(value)) {
     throw py::type_error(cat("argument `", name, "` is of the type ", type_name(value),
-                             ", and results are written to arrays of NumPy"));
+                             ", and results are written to arrays of NumPy, or to what has `__dlpack__`"));
   }
-  Lent out = lend_array(py::reinterpret_borrow<py::array>(value), type, name);
+  Lent out = is_array ? lend_array(py::reinterpret_borrow<py::array>(value), type, name)
+                      : lend_dlpack(value, type, name);
   if (!out.writable)
     throw py::value_error(cat("argument `", name, "` is read-only: results cannot be written to it"));
+  if (out.copied) {
+    throw py::value_error(cat("argument `", name,
+                              "`: its __dlpack__ gives a copy, which nobody would read results from: give an "
+                              "array that lends its memory"));
+  }
   return out;
 }
 

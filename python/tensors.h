@@ -26,6 +26,7 @@ struct Lent {
   DType dtype = {};
   std::vector<int64_t> shape = {};
   bool writable = false;
+  bool copied = false;  // by who gave it: nobody else sees what is written to it
   py::object owner = {};
 
   size_t bytes() const;
@@ -34,7 +35,8 @@ struct Lent {
 
 // The value of the argument `name`, for a tensor type. A Python number will do for a scalar.
 Lent lend(py::handle value, const TypeEntry& type, const std::string& name);
-// The same for an array that a result is written to: NumPy's, and writable.
+// The same for an array that a result is written to: NumPy's or one of DLPack,
+// writable, and no copy.
 Lent lend_output(py::handle value, const TypeEntry& type, const std::string& name);
 
 // The memory as a tensor that keeps it there. Tensors may end on any thread, without the GIL.

@@ -27,9 +27,14 @@ Dim extent_of(const Module& module, py::handle extent, const std::string& what) 
 }
 
 TypeHandle tensor_type(const py::sequence& shape, py::handle dtype) {
+  if (py::isinstance<py::str>(shape)) {
+    throw py::type_error(cat("argument `shape` is the text ", std::string(py::repr(shape)),
+                             ": give a tuple of extents, as (2, \"n\")"));
+  }
   const Module module;
   std::vector<Dim> dims;
-  for (const py::handle extent : shape) dims.push_back(extent_of(module, extent, "argument `shape`"));
+  // An element of a sequence may live for as long as somebody holds it.
+  for (const py::object extent : shape) dims.push_back(extent_of(module, extent, "argument `shape`"));
   return {module.shared_context(), module.context().tensor_type(dims, dtype_of(dtype, "argument `dtype`"))};
 }
 
@@ -77,6 +82,12 @@ DimHandle calculated(const DimHandle& a, py::handle b, Dim (*operation)(Dim, Dim
   return {module.shared_context(), out};
 }
 
+// An expression does the calculation itself, when the program runs.
+py::object calculated_or_not(const DimHandle& a, py::handle b, Dim (*operation)(Dim, Dim), bool swapped) {
+  if (py::isinstance<ExprHandle>(b)) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+  return py::cast(calculated(a, b, operation, swapped));
+}
+
 Dim add(Dim a, Dim b) { return a + b; }
 Dim subtract(Dim a, Dim b) { return a - b; }
 Dim multiply(Dim a, Dim b) { return a * b; }
@@ -109,8 +120,10 @@ void bind_dim(py::module_& m) {
        {Operation{"__add__", "__radd__", add}, Operation{"__sub__", "__rsub__", subtract},
         Operation{"__mul__", "__rmul__", multiply}, Operation{"__floordiv__", "__rfloordiv__", floor_div},
         Operation{"__mod__", "__rmod__", floor_mod}}) {
-    dim.def(o.name, [f = o.apply](const DimHandle& a, py::handle b) { return calculated(a, b, f, false); });
-    dim.def(o.swapped, [f = o.apply](const DimHandle& a, py::handle b) { return calculated(a, b, f, true); });
+    dim.def(o.name,
+            [f = o.apply](const DimHandle& a, py::handle b) { return calculated_or_not(a, b, f, false); });
+    dim.def(o.swapped,
+            [f = o.apply](const DimHandle& a, py::handle b) { return calculated_or_not(a, b, f, true); });
   }
   dim.def("__eq__", &is_equal);
   // What is equal has one hash, so a constant has that of the integer.
@@ -148,6 +161,12 @@ py::object fields(const TypeHandle& t) {
   for (size_t i = 0; i < tuple->fields.size(); ++i)
     out[i] = py::cast(TypeHandle{t.context, tuple->fields[i]});
   return out;
+}
+
+// Types that differ only in the names of type parameters are equal, and so have one hash.
+size_t hash_of(const TypeHandle& t) {
+  Context renamed;
+  return std::hash<std::string>()(print(Importer(renamed, /*rename_type_params=*/true).type(t.type)));
 }
 
 }  // namespace
@@ -195,7 +214,7 @@ Type type_of_spec(const Module& module, py::handle spec, const std::string& what
   if (!py::hasattr(spec, "shape") || !py::hasattr(spec, "dtype") || PyType_Check(spec.ptr()))
     refuse(spec, what);
   std::vector<Dim> dims;
-  for (const py::handle d : py::reinterpret_borrow<py::sequence>(spec.attr("shape")))
+  for (const py::object d : py::reinterpret_borrow<py::sequence>(spec.attr("shape")))
     dims.push_back(extent_of(module, d, cat("argument `", what, "`")));
   return module.context().tensor_type(dims, dtype_of(spec.attr("dtype"), cat("argument `", what, "`")));
 }
@@ -215,7 +234,7 @@ void bind_types(py::module_& m) {
            [](const TypeHandle& a, py::handle b) {
              return py::isinstance<TypeHandle>(b) && alpha_equal(a.type, py::cast<const TypeHandle&>(b).type);
            })
-      .def("__hash__", [](const TypeHandle& t) { return std::hash<std::string>()(print(t.type)); })
+      .def("__hash__", &hash_of)
       .def("__str__", [](const TypeHandle& t) { return print(t.type); })
       .def("__repr__", [](const TypeHandle& t) { return cat("<relay.Type ", show(t.type, 200), ">"); });
   m.def("Tensor", &tensor_type, py::arg("shape"), py::arg("dtype") = "float32",

@@ -32,8 +32,7 @@ std::string constructors_of(const TypeEntry& entry) {
 
 std::vector<py::object> objects_of(py::handle sequence) {
   std::vector<py::object> out;
-  for (const py::handle item : py::reinterpret_borrow<py::sequence>(sequence))
-    out.push_back(py::reinterpret_borrow<py::object>(item));
+  for (const py::object item : py::reinterpret_borrow<py::sequence>(sequence)) out.push_back(item);
   return out;
 }
 

@@ -80,19 +80,19 @@ py::dict dict_of(const Report& r) {
 
 // The outputs of another program, as tensors.
 frontend::data::NamedTensors given_outputs(const Program& program, const Signature& signature,
-                                           py::handle expected) {
+                                           py::handle expected, const std::string& argument) {
   std::vector<uint32_t> types{signature.result};
   const TypeEntry& entry = signature.types[signature.result];
   if (entry.kind == TypeEntry::Kind::kTuple) types = entry.constructors[0].fields;
   Signature outputs{.types = signature.types, .inputs = program.model.output_names, .parameters = types};
   if (outputs.inputs.size() != types.size())
     throw py::type_error(
-        cat("argument `expected`: the program gives ", entry.text, ", which has parts without names"));
+        cat("argument `", argument, "`: the program gives ", entry.text, ", which has parts without names"));
   const auto in_order = [&] {
     try {
       return ordered(outputs, expected);
     } catch (const py::type_error&) {  // which would speak of inputs
-      throw py::type_error(cat("argument `expected` has other outputs than the program, which are `",
+      throw py::type_error(cat("argument `", argument, "` has other outputs than the program, which are `",
                                join(outputs.inputs, "`, `"), "`: give them in this order, or by name"));
     }
   };
@@ -100,9 +100,36 @@ frontend::data::NamedTensors given_outputs(const Program& program, const Signatu
   frontend::data::NamedTensors out;
   for (size_t i = 0; i < given.size(); ++i) {
     if (signature.types[types[i]].kind != TypeEntry::Kind::kTensor)
-      throw py::type_error(cat("argument `expected`: output `", outputs.inputs[i], "` is no tensor"));
-    const std::string name = cat("expected[\"", outputs.inputs[i], "\"]");
+      throw py::type_error(cat("argument `", argument, "`: output `", outputs.inputs[i], "` is no tensor"));
+    const std::string name = cat(argument, "[\"", outputs.inputs[i], "\"]");
     out.push_back({outputs.inputs[i], tensor_of(lend(given[i], signature.types[types[i]], name))});
+  }
+  return out;
+}
+
+std::vector<Value> values_of(const Signature& signature, const std::vector<py::object>& arguments) {
+  std::vector<Value> out;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    out.push_back(value_of(signature, signature.parameters[i], arguments[i], signature.inputs[i]));
+  return out;
+}
+
+// The inputs by name, as arrays of the program's dtypes: what another runtime is given. So what is
+// wrong with them is said in our words.
+py::dict input_arrays(const Program& given, py::handle inputs) {
+  const Program program = copy_to_run(given);
+  const Signature signature = signature_of(program.model);
+  const std::vector<Value> values = values_of(signature, ordered(signature, inputs));
+  check_extents(program.model, signature, values);
+  py::dict out;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string& name = signature.inputs[i];
+    if (!values[i].is_tensor()) {
+      throw py::type_error(cat("argument `", name, "` is of the type ",
+                               signature.types[signature.parameters[i]].text,
+                               ", and only arrays are given to another runtime"));
+    }
+    out[py::str(name)] = array_of(values[i].tensor());
   }
   return out;
 }
@@ -131,12 +158,10 @@ Report verify(const Program& given, py::handle inputs, const std::vector<std::st
   }
   const Program program = copy_to_run(given);
   const Signature signature = signature_of(program.model);
-  const std::vector<py::object> arguments = ordered(signature, inputs);
-  std::vector<Value> values;
-  for (size_t i = 0; i < arguments.size(); ++i)
-    values.push_back(value_of(signature, signature.parameters[i], arguments[i], signature.inputs[i]));
+  const std::vector<Value> values = values_of(signature, ordered(signature, inputs));
   std::optional<frontend::data::NamedTensors> theirs;
-  if (!expected.is_none()) theirs = given_outputs(program, signature, expected);
+  const std::string argument = expected_from.empty() ? "expected" : "against";
+  if (!expected.is_none()) theirs = given_outputs(program, signature, expected, argument);
 
   const auto verified = std::make_shared<Verified>();
   const Progress told(progress);
@@ -170,30 +195,33 @@ Report verify(const Program& given, py::handle inputs, const std::vector<std::st
 
 void bind_verifier(py::module_& m) {
   py::class_<Row>(m, "Row", "One engine at one level, compared with the reference.")
-      .def_readonly("engine", &Row::engine)
-      .def_readonly("level", &Row::level)
+      .def_readonly("engine", &Row::engine, "its name; \"expected\" for the outputs of another program")
+      .def_readonly("level", &Row::level, "of optimisation; None where there is none")
       .def_property_readonly(
           "verdict", [](const Row& r) { return std::string(driver::name(r.verdict())); },
           "\"agrees\", \"differs\", \"failed\" or \"skipped\"")
       .def_property_readonly("trouble", &Row::trouble, "what is wrong; empty if it agrees")
-      .def_property_readonly("error", [](const Row& r) { return r.worst.error; })
-      .def_property_readonly("bound", [](const Row& r) { return r.worst.bound; })
+      .def_property_readonly(
+          "error", [](const Row& r) { return r.worst.error; }, "at the worst element")
+      .def_property_readonly(
+          "bound", [](const Row& r) { return r.worst.bound; }, "that this element has")
       .def_property_readonly(
           "needed", [](const Row& r) { return r.worst.needed; }, "the share of the bound, 1 is all")
-      .def_readonly("output", &Row::output)
-      .def_readonly("seconds", &Row::seconds)
+      .def_readonly("output", &Row::output, "that has the worst element")
+      .def_readonly("seconds", &Row::seconds, "of a run")
       .def("to_dict", [](const Row& r) { return dict_of(r); })
       .def("__repr__",
            [](const Row& r) { return cat("<relay.Row ", r.label(), ": ", driver::name(r.verdict()), ">"); });
   py::class_<Report>(m, "Report", "What comparing engines gave. `print(report)` is a table.")
-      .def_readonly("rows", &Report::rows)
-      .def_readonly("notes", &Report::notes)
+      .def_readonly("rows", &Report::rows, "one for each engine at each level")
+      .def_readonly("notes", &Report::notes, "what else is to be known, as texts")
       .def_property_readonly("ok", &Report::ok, "no engine differs or failed")
       .def_property_readonly("worst", &Report::worst, py::return_value_policy::reference_internal,
                              "the row to look at first; None if all engines skipped the program")
       .def("to_dict", [](const Report& r) { return dict_of(r); })
       .def("__str__", &Report::text)
       .def("__repr__", &Report::text);
+  m.def("_input_arrays", &input_arrays, "The inputs by name, as arrays of the program's dtypes.");
   m.def("verify", &verify, py::arg("module"), py::arg("inputs"), py::kw_only(),
         py::arg("engines") = std::vector<std::string>(), py::arg("levels") = std::vector<int>{0, 1, 2, 3},
         py::arg("threads") = 1, py::arg("target") = "native", py::arg("denormals") = "flush",

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -172,9 +173,35 @@ void run_interruptibly(std::function<void()> work, const Progress* progress) {
   if (pending->failure) std::rethrow_exception(std::exchange(pending->failure, nullptr));
 }
 
-std::unique_lock<std::timed_mutex> lock_interruptibly(std::timed_mutex& mutex) {
+bool ContextMutex::taken(bool is_mine) {
+  if (is_mine) forks_.store(forks());
+  return is_mine;
+}
+
+void ContextMutex::lock() {
+  while (!try_lock_for(kWatchEvery)) check_not_lost();
+}
+
+bool ContextMutex::try_lock() { return taken(mutex_.try_lock()); }
+
+bool ContextMutex::try_lock_for(std::chrono::milliseconds time) { return taken(mutex_.try_lock_for(time)); }
+
+void ContextMutex::unlock() {
+  forks_.store(kFree);
+  mutex_.unlock();
+}
+
+void ContextMutex::check_not_lost() const {
+  const unsigned when = forks_.load();
+  if (when == kFree || when == forks()) return;
+  throw std::runtime_error(
+      "the process was forked while another thread used the module: load or make it again here");
+}
+
+std::unique_lock<ContextMutex> lock_interruptibly(ContextMutex& mutex) {
   std::unique_lock lock(mutex, std::try_to_lock);
   while (!lock.owns_lock()) {
+    mutex.check_not_lost();
     {
       const Unlocked without;
       if (lock.try_lock_for(kWatchEvery)) break;

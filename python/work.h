@@ -7,6 +7,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -58,9 +60,27 @@ class Progress {
 // function that is told of its progress raises something.
 void run_interruptibly(std::function<void()> work, const Progress* progress = nullptr);
 
+// Held by the thread that uses a module's context. A fork copies a held mutex without the thread
+// that would release it: such a mutex is lost to the child.
+class ContextMutex {
+ public:
+  void lock();  // throws std::runtime_error if the mutex is lost
+  bool try_lock();
+  bool try_lock_for(std::chrono::milliseconds time);
+  void unlock();
+  void check_not_lost() const;  // throws the same
+
+ private:
+  static constexpr unsigned kFree = ~0U;
+  bool taken(bool is_mine);
+
+  std::timed_mutex mutex_;
+  std::atomic<unsigned> forks_{kFree};  // how often the process was forked when it was taken
+};
+
 // Waits for the mutex without the GIL; Ctrl-C ends the wait. Nobody may wait for a mutex with the
-// GIL: who has the mutex may need the GIL to go on.
-std::unique_lock<std::timed_mutex> lock_interruptibly(std::timed_mutex& mutex);
+// GIL: who has the mutex may need the GIL to go on. Raises RuntimeError if the mutex is lost.
+std::unique_lock<ContextMutex> lock_interruptibly(ContextMutex& mutex);
 
 // Makes Python wait for abandoned work before it ends: threads must not outlive the interpreter.
 void wait_for_abandoned_work_at_exit();

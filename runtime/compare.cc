@@ -11,6 +11,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::string number(double v) {
+  if (std::isnan(v)) return "nan";  // its sign means nothing
   char text[32];
   std::snprintf(text, sizeof text, "%.9g", v);
   return text;

@@ -1,5 +1,5 @@
-// Denormal numbers in compiled code: are they kept, or taken for 0?
-// (docs/semantics.md, "Denormals")
+// How compiled code calculates with floats: are denormals kept, or taken for 0 (docs/semantics.md,
+// "Denormals")? It rounds to the nearest number and raises no signal, whatever its caller has set.
 //
 // A thread's control word decides. This file is part of artifacts too, as text: it is C++17 and
 // needs nothing of ours.
@@ -15,11 +15,14 @@ enum class Denormals : uint8_t {
   kKeep,   // they are numbers like others
 };
 
-// The bits of the control word that flush.
+// Of the control word: the bits that flush; those that are ours to say while compiled code runs;
+// and what these are otherwise: round to the nearest, no exception is a signal.
 #if defined(__x86_64__)
-constexpr uint64_t kFlushBits = 0x8040;  // MXCSR: flush to zero, and denormals are zeros
+constexpr uint64_t kFlushBits = 0x8040;                     // MXCSR: flush to zero, and denormals are zeros
+constexpr uint64_t kOurBits = 0xffc0, kUsualBits = 0x1f80;  // all but the flags; exceptions are masked
 #elif defined(__aarch64__)
-constexpr uint64_t kFlushBits = uint64_t{1} << 24;  // FPCR.FZ, which is for operands and results
+constexpr uint64_t kFlushBits = uint64_t{1} << 24;        // FPCR.FZ, which is for operands and results
+constexpr uint64_t kOurBits = 0x1c09f00, kUsualBits = 0;  // with RMode, and the bits that enable traps
 #else
 #error "which control word flushes denormals here?"
 #endif
@@ -52,7 +55,7 @@ inline void set_control_word(uint64_t word) {
 }
 
 inline uint64_t with_denormals(uint64_t word, Denormals denormals) {
-  return denormals == Denormals::kFlush ? word | kFlushBits : word & ~kFlushBits;
+  return (word & ~kOurBits) | kUsualBits | (denormals == Denormals::kFlush ? kFlushBits : 0);
 }
 
 // What this thread does with them now.
@@ -60,8 +63,9 @@ inline Denormals denormals_here() {
   return (control_word() & kFlushBits) != 0 ? Denormals::kFlush : Denormals::kKeep;
 }
 
-// While it lives, this thread keeps or flushes denormals; then the control word is what it was. To
-// write the word waits for arithmetic at work, so a scope inside of another like it writes nothing.
+// While it lives, this thread keeps or flushes denormals, rounds to the nearest, and gets no signal
+// from arithmetic; then the control word is what it was. To write the word waits for arithmetic at
+// work, so a scope inside of another like it writes nothing.
 class DenormalsScope {
  public:
   explicit DenormalsScope(Denormals denormals) : before_(control_word()) {

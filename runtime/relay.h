@@ -18,7 +18,8 @@
  * only relay_cancel may be called from elsewhere. Runs in different contexts of one model do not disturb each other.
  * Same artifact, input and processor features give the same bits whatever the number of threads.
  *
- * Two artifacts in one process: open each with dlopen(RTLD_LOCAL) and take its functions from its own relay_get_api(). */
+ * Two artifacts in one process: open each with dlopen(RTLD_LOCAL) and take its functions from its own relay_get_api().
+ * Close its models before dlclose: their threads run the library's code. */
 #ifndef RELAY_RUNTIME_RELAY_H_
 #define RELAY_RUNTIME_RELAY_H_
 
@@ -98,7 +99,7 @@ typedef enum {
 typedef struct relay_open_options {
   uint32_t struct_size;
   /* Threads that a run may use. 0: what `relay compile --threads` said, and if that was 0, too, one for each core that the
-   * process may run on. Ignored with `parallel`. */
+   * process may run on. At most 1024. They take no signals of the process. Ignored with `parallel`. */
   uint32_t threads;
   /* The file with the weights. NULL: those inside the library, else the file beside it that `relay compile` wrote. */
   const char* weights_path;
@@ -119,7 +120,8 @@ typedef struct relay_open_options {
   /* A relay_denormals, for what runs on CPUs; a GPU keeps them in any case. The control word of floating point is set
    * when a run begins and is the caller's again when it returns, whatever the run came to; threads that work for the run
    * have it too. Denormal weights that the model calculates with are 0 at -O1 and above, unless it was compiled
-   * with `--denormals keep`. */
+   * with `--denormals keep`. A run rounds to the nearest number and floating point raises no signal in it, whatever its
+   * caller has set. */
   uint32_t denormals;
 } relay_open_options;
 
@@ -153,14 +155,20 @@ void relay_context_free(relay_context* context);
 
 /* Runs the model once.
  *
- * Inputs are read where they are and never written: memory that may only be read will do. Outputs are written where
- * they are. Neither is copied, but that a program with control flow copies into the outputs what it has not computed
- * last, and that a GPU has to be given what is not in its memory. Tensors must be on the model's device, dense and row-major (strides
- * NULL or the same thing), aligned for their dtype, and of the shape and dtype that relay_model_describe gives; 4-bit
- * integers take a byte each. Outputs may not overlap with anything.
+ * Inputs are read where they are and not written, unless an output is the same memory: memory that may only be read will
+ * do. Outputs are written where they are. Neither is copied, but that a program with control flow copies into the outputs
+ * what it has not computed last, and that a GPU has to be given what is not in its memory. Tensors must be on the model's
+ * device, dense and row-major (strides NULL or the same thing; without elements, any), aligned for their dtype, and of the
+ * shape and dtype that relay_model_describe gives; 4-bit integers take a byte each.
+ *
+ * An output may be the memory of an input, from its first byte to its last, where relay_model_describe lists the two under
+ * "aliased": the run then replaces the input, as a training step does with its weights. Outputs overlap with nothing else;
+ * RELAY_USAGE if they do.
  *
  * An output whose `data` is NULL is placed in the context instead: the run sets all its fields, and the memory and the
- * shape live until the context's next run or its end. This is how to get results whose shape depends on the data.
+ * shape live until the context's next run or its end. That run may read them as inputs; if it fails, another try may, too.
+ * If a run finds an output that still has what the run before gave, it places it anew. The output stays there if an input
+ * that it may replace has the same memory. This is how to get results whose shape depends on the data.
  *
  * A shape variable takes its value from the inputs, and must be the same wherever one mentions it.
  *

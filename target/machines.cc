@@ -66,11 +66,11 @@ constexpr bool has_set_for_each_feature() {
 }
 static_assert(lists_all_fields<Features> && has_set_for_each_feature());
 
-// What every launch has of shared memory and threads of a warp: CUDA C++ Programming Guide, table
-// "Technical Specifications per Compute Capability". The processor beside a GPU runs no kernels;
-// servers that have one have AVX2.
+// What every launch has of shared memory: CUDA C++ Programming Guide, table "Technical
+// Specifications per Compute Capability". The processor beside a GPU runs no kernels; servers that
+// have one have AVX2.
 constexpr Machine gpu(std::string_view name, std::string_view short_name, int64_t capability) {
-  return {name, short_name, kAvx2, Gpu{capability, 48 * kKiB, 32}};
+  return {name, short_name, kAvx2, Gpu{capability, 48 * kKiB, kWarpThreads}};
 }
 
 // The parameters that published designs for boards share (`vta_config.json`): blocks of 1 x 16, and

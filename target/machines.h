@@ -9,6 +9,16 @@
 
 namespace relay::target {
 
+// Numbers that all machines of the table share, so no Target carries them. Like those of the table,
+// they are the least that those sold today have:
+//  * loads of vectors in a cycle: ports 2 and 3 of Skylake, two in Zen (Intel's and AMD's
+//    optimisation manuals), two pipes of Neoverse N1 (Arm's optimisation guide);
+//  * instructions that a core begins in a cycle: Skylake and Neoverse N1 decode 4, Zen more (same);
+//  * cycles of a multiplication with addition: 4 in Skylake, Zen 3 and Neoverse N1 (same).
+inline constexpr int64_t kLoadsPerCycle = 2, kInstructionsPerCycle = 4, kProductCycles = 4;
+// Threads of a warp: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+inline constexpr int64_t kWarpThreads = 32;
+
 struct Machine {
   std::string_view name;        // `cpu:avx2`
   std::string_view short_name;  // `avx2`; empty if there is none

@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "target/host.h"
 #include "target/instructions.h"
+#include "toolchain/kept_objects.h"
 #include "toolchain/subprocess.h"
 
 namespace relay::toolchain {
@@ -154,12 +155,18 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& more) 
 
 constexpr uint64_t kMostAssemblyBytes = uint64_t{256} << 20;
 
-// Writes the sources into the folder. Adds a command for each *.cc, and the file that it makes:
-// NAME.cc with `ending` after it. Returns what went wrong, or an empty text.
+// One run of the compiler, and the file that it makes in the folder.
+struct Compile {
+  std::vector<std::string> command;
+  std::string file;
+  bool is_kept = false;
+};
+
+// Writes the sources into the folder. Adds a run for each *.cc, which makes NAME.cc with `ending`
+// after it. Returns what went wrong, or an empty text.
 std::string plan_compiles(const std::vector<Source>& sources, const CompileOptions& options,
                           const std::string& folder, const std::vector<std::string>& how,
-                          const std::string& ending, std::vector<std::vector<std::string>>& commands,
-                          std::vector<std::string>& files) {
+                          const std::string& ending, std::vector<Compile>& out) {
   Compiler compiler;
   if (std::string wrong = find_compiler(options.target.cpu.isa, compiler); !wrong.empty()) return wrong;
   std::vector<std::string> flags = compiler.command;
@@ -171,22 +178,32 @@ std::string plan_compiles(const std::vector<Source>& sources, const CompileOptio
     if (std::string wrong = write_file_atomically(cat(folder, "/", s.name), s.text); !wrong.empty())
       return wrong;
     if (!s.name.ends_with(".cc")) continue;
-    std::vector<std::string> command = flags;
-    append(command, target::compiler_flags((s.target ? *s.target : options.target).cpu));
-    append(command, options.compile_flags);
-    append(command, s.flags);
-    append(command, how);
-    files.push_back(s.name + ending);
-    command.insert(command.end(), {s.name, "-o", files.back()});
-    commands.push_back(std::move(command));
+    Compile next{flags, s.name + ending, !s.of_others};
+    append(next.command, target::compiler_flags((s.target ? *s.target : options.target).cpu));
+    append(next.command, options.compile_flags);
+    append(next.command, s.flags);
+    append(next.command, how);
+    append(next.command, {s.name, "-o", next.file});
+    out.push_back(std::move(next));
   }
   return {};
 }
 
+Compile compile_of_others(const std::string& path, const Compiler& compiler, const CompileOptions& options,
+                          size_t number) {
+  Compile out{compiler.command, cat("along_", number, ".o")};
+  append(out.command, {"-O2", "-fPIC", "-fvisibility=hidden"});
+  append(out.command, target::compiler_flags(options.target.cpu));
+  if (path.ends_with(".c")) append(out.command, {"-x", "c"});
+  append(out.command, {"-c", path, "-o", out.file});
+  return out;
+}
+
 // Runs them side by side. Returns how the first one failed, or an empty text.
-std::string run_compiles(const std::vector<std::vector<std::string>>& commands,
-                         const std::vector<Source>& sources, const CompileOptions& options,
-                         const std::string& folder) {
+std::string run_compiles(const std::vector<Compile>& compiles, const std::vector<Source>& sources,
+                         const CompileOptions& options, const std::string& folder) {
+  std::vector<std::vector<std::string>> commands;
+  for (const Compile& c : compiles) commands.push_back(c.command);
   const std::vector<Finished> done = run_all(commands, folder, options.seconds, usable_cores());
   for (size_t i = 0; i < done.size(); ++i) {
     if (std::string wrong = failure(commands[i], done[i], sources); !wrong.empty()) return wrong;
@@ -200,18 +217,16 @@ std::string assembly_of(const std::vector<Source>& sources, const CompileOptions
                         std::vector<std::string>& texts) {
   TemporaryFolder folder;
   if (std::string wrong = folder.make(); !wrong.empty()) return wrong;
-  std::vector<std::vector<std::string>> compiles;
-  std::vector<std::string> files;
-  if (std::string wrong =
-          plan_compiles(sources, options, folder.path(), {"-S", "-g1"}, ".s", compiles, files);
+  std::vector<Compile> compiles;
+  if (std::string wrong = plan_compiles(sources, options, folder.path(), {"-S", "-g1"}, ".s", compiles);
       !wrong.empty())
     return wrong;
   if (std::string wrong = run_compiles(compiles, sources, options, folder.path()); !wrong.empty())
     return wrong;
   texts.clear();
-  for (const std::string& file : files) {
+  for (const Compile& c : compiles) {
     texts.emplace_back();
-    const std::string path = cat(folder.path(), "/", file);
+    const std::string path = cat(folder.path(), "/", c.file);
     if (std::string wrong = read_file(path, kMostAssemblyBytes, texts.back()); !wrong.empty()) return wrong;
   }
   return {};
@@ -221,22 +236,24 @@ std::string build_library(const std::vector<Source>& sources, const CompileOptio
                           const std::string& folder, const std::string& library) {
   Compiler compiler;
   if (std::string wrong = find_compiler(options.target.cpu.isa, compiler); !wrong.empty()) return wrong;
-  std::vector<std::vector<std::string>> compiles;
-  std::vector<std::string> objects;
-  if (std::string wrong = plan_compiles(sources, options, folder, {"-c"}, ".o", compiles, objects);
-      !wrong.empty())
+  std::vector<Compile> compiles, missing;
+  if (std::string wrong = plan_compiles(sources, options, folder, {"-c"}, ".o", compiles); !wrong.empty())
     return wrong;
-  for (const std::string& path : options.along) {
-    const std::string object = cat("along_", compiles.size(), ".o");
-    std::vector<std::string> command = compiler.command;
-    command.insert(command.end(), {"-O2", "-fPIC", "-fvisibility=hidden"});
-    append(command, target::compiler_flags(options.target.cpu));
-    if (path.ends_with(".c")) command.insert(command.end(), {"-x", "c"});
-    command.insert(command.end(), {"-c", path, "-o", object});
-    compiles.push_back(std::move(command));
-    objects.push_back(object);
+  const KeptObjects kept(compiler, folder);
+  for (const Compile& c : compiles) {
+    if (!c.is_kept || !kept.take(c.command, c.file)) missing.push_back(c);
   }
-  if (std::string wrong = run_compiles(compiles, sources, options, folder); !wrong.empty()) return wrong;
+  std::vector<std::string> objects;
+  for (const Compile& c : compiles) objects.push_back(c.file);
+  for (const std::string& path : options.along) {
+    missing.push_back(compile_of_others(path, compiler, options, objects.size()));
+    objects.push_back(missing.back().file);
+  }
+  if (std::string wrong = run_compiles(missing, sources, options, folder); !wrong.empty()) return wrong;
+  for (const Compile& c : missing) {
+    if (c.is_kept) kept.keep(c.command, c.file);
+  }
+  if (!missing.empty()) kept.trim();
   for (const std::vector<std::string>& command : links(compiler, options, objects, library)) {
     if (std::string wrong = failure(command, run(command, folder, options.seconds), sources); !wrong.empty())
       return wrong;

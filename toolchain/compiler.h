@@ -37,12 +37,15 @@ struct CompileOptions {
   bool archive =
       false;  // a static library: one object, in which all names are local that the sources do not export
   int seconds = 600;  // for one compiler run
+  // Outputs of kernels may lie on inputs where they can (kernel/in_place.h).
+  bool in_place = false;
 };
 
 struct Source {
   std::string name, text;
   std::optional<target::Target> target = {};  // in the place of the options'
   std::vector<std::string> flags = {};        // besides those of the options
+  bool of_others = false;                     // it may include headers that are not the compiler's
 };
 
 // All targets are of one instruction set, that of the options. Writes the sources into the folder,

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/parallel.h"
@@ -29,6 +30,7 @@
 #include "tools/roofs.h"
 #include "tools/session.h"
 #include "tools/steps.h"
+#include "tools/weaker.h"
 
 namespace relay::tools {
 namespace {
@@ -78,6 +80,7 @@ driver::Prepared prepare(const Case& c, const Options& o, int opt_level, Session
                                           .target = target::target_of(o.target.target),
                                           .denormals = denormals_of(o.target.denormals)});
   if (!p.run) s.fail(kUnsupported, cat("engine `", c.engine->name, "` cannot run this program: ", p.skipped));
+  say_weaker_form(c.engine->name, p, s);
   return p;
 }
 
@@ -123,8 +126,8 @@ void report_times(std::vector<double> times, const Options& o, double prepared,
     s.print_json(j);
     return;
   }
-  s.print(fmt::format("{}, {} threads: made ready in {:.2f} s; {} runs after {} to warm up\n", title, threads,
-                      prepared, o.runs, o.warm_up));
+  s.print(fmt::format("{}, {}: made ready in {:.2f} s; {} after {} to warm up\n", title,
+                      counted(threads, "thread"), prepared, counted(o.runs, "run"), o.warm_up));
   s.print(fmt::format("  min  {:10.3f} ms\n", times.front() * 1e3));
   for (double q : o.percentiles)
     s.print(fmt::format("  p{:<4g}{:10.3f} ms\n", q, percentile(times, q) * 1e3));
@@ -215,9 +218,9 @@ void profile(const Options& o, Session& s) {
     return;
   }
   s.print(profile->table(columns(), o.top));
-  s.print(fmt::format("{:.3f} ms a whole run; medians of {} runs, {} -O{}, {} threads\n",
-                      profile->run_seconds() * 1e3, o.runs, c->engine->name, o.target.opt_level,
-                      o.target.threads));
+  s.print(fmt::format("{:.3f} ms a whole run; medians of {}, {} -O{}, {}\n", profile->run_seconds() * 1e3,
+                      counted(o.runs, "run"), c->engine->name, o.target.opt_level,
+                      counted(o.target.threads, "thread")));
   s.say(no_roof.empty()
             ? "roof: the least time that this machine's arithmetic or memory allows, as a share of the time\n"
             : cat("no shares of the roof: ", no_roof, "\n"));
@@ -271,7 +274,8 @@ void compare_with_peer(const Options& o, Session& s) {
   s.print(fmt::format("{:<24} {:>10.3f} ms {:>10.3f} ms\n", name, theirs[0] * 1e3, theirs[1] * 1e3));
   s.print(fmt::format("{:<24} {:>9.2f} x  {:>9.2f} x\n", "relay is faster by", theirs[0] / ours[0],
                       theirs[1] / ours[1]));
-  s.print(fmt::format("medians of {} runs, {} threads, float32, in turns\n", o.runs, o.target.threads));
+  s.print(fmt::format("medians of {}, {}, float32, in turns\n", counted(o.runs, "run"),
+                      counted(o.target.threads, "thread")));
 }
 
 // --- levels ---
@@ -333,45 +337,46 @@ void compare_passes(const Options& o, Session& s) {
   const auto level = [&](int n) { return passes::default_pipeline(n, options.target, options.denormals); };
   const passes::Pipeline steps = level(o.target.opt_level);
   Contributions found;
-  std::vector<Timed*> timed;
-  std::vector<driver::Prepared> prepared;
   const auto prepare = [&](const passes::Pipeline& p, Timed& t) {
     driver::Prepared made = driver::prepare_graph(c->model.module, c->model.function, p, options);
     if (!made.run) {
       t.refused = made.skipped;
-      return;
+      return made;
     }
     for (const passes::PlanStep& step : made.executor->plan().steps) t.kernels += step.kernel != nullptr;
-    prepared.push_back(std::move(made));
-    timed.push_back(&t);
+    return made;
   };
-  std::vector<Level> times;
   {
     Progress progress(s, "bench");
     progress.step("compiling with all passes");
-    prepare(steps, found.all);
-    if (found.all.refused.empty()) prepare(level(0), found.least);
+    const driver::Prepared whole = prepare(steps, found.all);
+    // In turns with the whole, and in its time: what else the machine does shows in both.
+    const auto time = [&](const passes::Pipeline& p, Timed& t) {
+      const driver::Prepared other = prepare(p, t);
+      if (!other.run) return true;
+      const std::vector<std::function<bool()>> runs{[&] { return run_once(whole, c->args, s); },
+                                                    [&] { return run_once(other, c->args, s); }};
+      const std::vector<Level> times = time_levels(runs, o.runs, o.warm_up, o.target.threads == 1);
+      if (times.empty()) return false;
+      if (found.all.median == 0) found.all.median = times[0].median;
+      t.median = found.all.median * times[1].median / times[0].median;
+      return true;
+    };
+    if (found.all.refused.empty() && !time(level(0), found.least)) return;
     for (const Timed* t : {&found.all, &found.least}) {
       if (t->refused.empty()) continue;
       s.fail(kUnsupported, cat("engine `graph` cannot run this program: ", t->refused));
       return;
     }
     options.observers = {};
-    const std::vector<Ablation> all =
-        ablations(steps, level(0), [&](std::string_view pass) { return changes.has(pass); });
-    found.without.resize(all.size());
-    for (size_t i = 0; i < all.size(); ++i) {
-      progress.step(cat("compiling without ", all[i].pass));
-      found.without[i].name = all[i].pass;
-      prepare(all[i].steps, found.without[i]);
+    // One at a time: a program may have many weights.
+    for (const Ablation& a :
+         ablations(steps, level(0), [&](std::string_view pass) { return changes.has(pass); })) {
+      progress.step(cat("without ", a.pass));
+      found.without.push_back({std::string(a.pass)});
+      if (!time(a.steps, found.without.back())) return;
     }
-    progress.step("all of them, in turns");
-    std::vector<std::function<bool()>> runs;
-    for (const driver::Prepared& p : prepared) runs.push_back([&] { return run_once(p, c->args, s); });
-    times = time_levels(runs, o.runs, o.warm_up, o.target.threads == 1);
   }
-  if (times.empty()) return;
-  for (size_t i = 0; i < timed.size(); ++i) timed[i]->median = times[i].median;
   if (s.json) {
     nlohmann::ordered_json j = {
         {"engine", "graph"}, {"opt_level", o.target.opt_level}, {"threads", o.target.threads}};
@@ -379,8 +384,8 @@ void compare_passes(const Options& o, Session& s) {
     s.print_json(j);
   } else {
     s.print(show(found));
-    s.print(fmt::format("medians of {} runs in turns, graph -O{}, {} threads\n", o.runs, o.target.opt_level,
-                        o.target.threads));
+    s.print(fmt::format("medians of {}, each in turns with all passes, graph -O{}, {}\n",
+                        counted(o.runs, "run"), o.target.opt_level, counted(o.target.threads, "thread")));
   }
 }
 

@@ -24,10 +24,10 @@ constexpr size_t kLongestType =
 std::vector<std::pair<std::string_view, std::string>> verdicts(const driver::Model& model, const Session& s) {
   Progress progress(s, "check");
   std::vector<std::pair<std::string_view, std::string>> out;
+  driver::Question question(model.module, model.function);
   for (const driver::Engine& e : driver::engines()) {
     progress.step(e.name);
-    // What an engine makes of the module lies in its context, and so goes with a copy.
-    std::string why = e.skips(compact(model.module), model.function, {});
+    std::string why = e.skips(question);
     if (why.empty() || !e.for_device) out.emplace_back(e.name, std::move(why));
   }
   return out;

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "base/cat.h"
+#include "driver/choices.h"
+#include "driver/input_shapes.h"
+#include "ir/type_parts.h"
 #include "kernel/expr.h"
 #include "passes/map_types.h"
 #include "tools/remedy.h"
@@ -37,17 +41,14 @@ std::vector<std::string> open_variables(const Fn& fn) {
 
 // Does a tensor in a value of the type have no elements?
 bool has_empty_tensor(Type type) {
-  std::vector<Type> pending{type};
-  while (!pending.empty()) {
-    const Type t = pending.back();
-    pending.pop_back();
-    if (const auto* tuple = t->as<TupleType>())
-      pending.insert(pending.end(), tuple->fields.begin(), tuple->fields.end());
-    const auto* tensor = t->as<TensorType>();
+  bool found = false;
+  for_each_type_in(type, [&](Type t) {
+    const auto* tensor = t ? t->as<TensorType>() : nullptr;
     const auto is_zero = [](const Dim& d) { return d.is_const() && d.value() == 0; };
-    if (tensor && std::any_of(tensor->dims.begin(), tensor->dims.end(), is_zero)) return true;
-  }
-  return false;
+    found |= tensor && std::any_of(tensor->dims.begin(), tensor->dims.end(), is_zero);
+    return t && t->kind == TypeKind::kTuple;
+  });
+  return found;
 }
 
 // The extents of an input, whose variables are bound: 1 for what the text leaves to the run.
@@ -69,6 +70,25 @@ std::optional<std::vector<Shape>> small_shapes(const Fn& fn) {
   std::vector<Shape> out;
   for (const Var* x : fn.params) {
     std::optional<Shape> shape = small_shape(*x->type->as<TensorType>());
+    if (!shape) return std::nullopt;
+    out.push_back(std::move(*shape));
+  }
+  return out;
+}
+
+// The same with these extents of its variables, whether or not it type-checks with them.
+std::optional<std::vector<Shape>> shapes_with(const Fn& fn, const std::map<std::string, int64_t>& extents,
+                                              Context& context) {
+  std::unordered_map<const kernel::ExprNode*, kernel::Expr> by;
+  for (const auto& [name, extent] : extents)
+    by.emplace(context.pool().shape_variable(name).get(), context.pool().integer(extent));
+  std::vector<Shape> out;
+  for (const Var* x : fn.params) {
+    const auto* type = x->type->as<TensorType>();
+    std::vector<Dim> dims;
+    for (const Dim& d : type->dims)
+      dims.push_back(d.is_symbolic() ? Dim(kernel::substitute(d.symbolic(), by)) : d);
+    std::optional<Shape> shape = small_shape(*context.tensor_type(dims, type->dtype)->as<TensorType>());
     if (!shape) return std::nullopt;
     out.push_back(std::move(*shape));
   }
@@ -106,16 +126,21 @@ void tell(const std::string& chosen, const std::optional<driver::KnownInputs>& o
 
 std::optional<std::vector<Shape>> choose_shapes(const driver::Model& model, Session& session) {
   const Fn& fn = model.entry();
-  const std::vector<std::string> variables = open_variables(fn);
+  const std::map<std::string, int64_t> given =
+      driver::given_extents(fn, model.input_names, model.known.shapes);
+  std::vector<std::string> variables = open_variables(fn);
+  std::erase_if(variables, [&](const std::string& name) { return given.contains(name); });
   const auto others = example(ports_of(fn, model.input_names), model.known);
   std::optional<std::vector<Shape>> good, poor;
+  std::optional<std::vector<int64_t>> avoidable;  // wrong for a branch, which a run may not take
   const auto fit = [&](const std::vector<int64_t>& extents) {
-    std::map<std::string, int64_t> values;
+    std::map<std::string, int64_t> values = given;
     for (size_t i = 0; i < variables.size(); ++i) values[variables[i]] = extents[i];
-    Diagnostics ignored;
+    Diagnostics found;
     const Result<Module> checked = typecheck::check(
         values.empty() ? model.module : passes::bind_shape_variables(model.module, model.function, values),
-        ignored);
+        found);
+    if (!checked && !avoidable && driver::may_avoid(model.module, model.function, found)) avoidable = extents;
     const Fn* bound = checked ? checked->function(model.function) : nullptr;
     std::optional<std::vector<Shape>> shapes = bound ? small_shapes(*bound) : std::nullopt;
     if (!shapes) return Fit::kNone;
@@ -126,6 +151,16 @@ std::optional<std::vector<Shape>> choose_shapes(const driver::Model& model, Sess
     return empty ? Fit::kEmptyResult : Fit::kGood;
   };
   const auto chosen = small_extents(variables.size(), kMostChecks, fit);
+  if (!chosen && avoidable) {
+    std::map<std::string, int64_t> values = given;
+    for (size_t i = 0; i < variables.size(); ++i) values[variables[i]] = (*avoidable)[i];
+    if (std::optional<std::vector<Shape>> shapes = shapes_with(fn, values, model.module.context())) {
+      if (!variables.empty())
+        session.say(cat("relay: extents that nobody gave, of which none fit each way through the program: ",
+                        listed(variables, *avoidable), "\n"));
+      return shapes;
+    }
+  }
   if (!chosen) {
     session.fail(kUsage, cat("no small extents were found with which the program type-checks, of: ",
                              join(variables, ", "), ": give them with --input-shapes, or --inputs"));

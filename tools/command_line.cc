@@ -1,8 +1,12 @@
 #include "tools/command_line.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/cat.h"
+#include "base/check.h"
 #include "base/nearest.h"
 #include "kernel/llvm/machine.h"
 #include "runtime/relay.h"
@@ -11,6 +15,36 @@
 
 namespace relay::tools {
 namespace {
+
+// What --help shows of each command: a line to begin with.
+struct Example {
+  std::string_view command, line;
+};
+constexpr Example kExamples[] = {
+    {"demo", "relay demo --images 3"},
+    {"run", "relay run model.onnx --inputs x.npz --engine jit"},
+    {"debug", "relay debug model.relay --break \"nn.softmax if nan\""},
+    {"compile", "relay compile model.onnx -o model.so"},
+    {"check", "relay check model.onnx"},
+    {"fmt", "relay fmt -w model.relay"},
+    {"opt", "relay opt model.relay --passes fold-constants,fuse --print-after changed"},
+    {"import", "relay import model.onnx -o model.relay"},
+    {"graph", "relay graph graph.json"},
+    {"ops", "relay ops nn.conv2d"},
+    {"bench", "relay bench model.onnx --threads 2 --profile"},
+    {"verify", "relay verify model.onnx --inputs inputs --every-op"},
+    {"doctor", "relay doctor"},
+    {"explain", "relay explain not-broadcastable"},
+    {"help", "relay help run"},
+    {"completion", "source <(relay completion bash)"},
+};
+
+std::string_view example_of(std::string_view command) {
+  const auto* at = std::find_if(std::begin(kExamples), std::end(kExamples),
+                                [&](const Example& e) { return e.command == command; });
+  CHECK(at != std::end(kExamples), cat("`", command, "` has no example"));
+  return at->line;
+}
 
 void add_help(Command app, Session& session) {
   Command sub = app.command("help", "explain a command: the same as relay COMMAND --help");
@@ -45,8 +79,10 @@ void add_commands(CommandLine& line, Session& session) {
         add_ops, add_bench, add_verify, add_doctor, add_explain, add_help, add_completion}) {
     add(app, session);
   }
-  for (Command sub : app.commands())
-    sub.footer("Every command has --json (results as JSON) and -q,--quiet (results only).");
+  for (Command sub : app.commands()) {
+    sub.footer(cat("Every command has --json (results as JSON) and -q,--quiet (results only).\nExample: ",
+                   example_of(sub.name())));
+  }
 }
 
 std::string misuse(Command app, const Parsed& refused) {

@@ -12,6 +12,7 @@
 #include "aot/listing.h"
 #include "aot/package.h"
 #include "base/cat.h"
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/nearest.h"
 #include "base/parallel.h"
@@ -66,21 +67,26 @@ std::map<std::string, int64_t> bounds_of(const Options& o, const aot::Program& p
       const std::vector<std::string> all(names.begin(), names.end());
       s.fail(kUsage, cat("--bounds: no input has the shape variable `", name, "`; ", choices(name, all)));
     }
-    bounds[name] = static_cast<int64_t>(most);
+    const auto [known, is_new] = bounds.emplace(name, static_cast<int64_t>(most));
+    if (!is_new)
+      s.fail(kUsage, cat("--bounds: `", name, "` is given twice, as ", known->second, " and ", most));
   }
   return bounds;
 }
 
-// Why the program cannot be one that reads and writes NumPy's files; empty if it can.
-std::string no_executable(const aot::Program& program) {
+// Why a program of its own or a module of Python cannot take and give NumPy's arrays; empty if it
+// can, and for all other products.
+std::string no_arrays(const Options& o, const aot::Program& program) {
+  if (o.emit != "exe" && o.emit != "python") return {};
   if (!program.interface.tensors_only)
-    return "--emit exe: the model takes or gives values of data types, which are in no file: use --emit so";
+    return cat("--emit ", o.emit,
+               ": the model takes or gives values of data types, which are no arrays: use --emit so");
   for (const auto* ports : {&program.plan.inputs, &program.plan.outputs}) {
     for (const passes::PlanPort& p : *ports) {
       const DType d = p.type->dtype;
       if (d.bits < 8 || d.code >= DTypeCode::kBFloat)
-        return cat("--emit exe: `", p.name, "` is ", d.name(),
-                   ", which a .npy file cannot hold: cast it in the model, or use --emit so");
+        return cat("--emit ", o.emit, ": `", p.name, "` is ", d.name(),
+                   ", which NumPy does not have: cast it in the model, or use --emit so");
     }
   }
   return {};
@@ -108,10 +114,9 @@ void report(const Options& o, const aot::Program& program, const aot::Sources& s
   if (o.time && !program.not_planned.empty())
     s.say(cat("the program is functions and no plan of static dataflow: ", program.not_planned, "\n"));
   if (s.json) return s.print(sources.description + "\n");
-  s.say(fmt::format("wrote {} in {:.1f} s: {} kernel{}, {} bytes of weights, {} bytes of workspace{}\n",
-                    join(written, ", "), seconds, sources.kernels, sources.kernels == 1 ? "" : "s",
-                    sources.weights_bytes, sources.workspace_bytes,
-                    sources.workspace_grows ? " at first" : ""));
+  s.say(fmt::format("wrote {} in {:.1f} s: {}, {} bytes of weights, {} bytes of workspace{}\n",
+                    join(written, ", "), seconds, counted(sources.kernels, "kernel"), sources.weights_bytes,
+                    sources.workspace_bytes, sources.workspace_grows ? " at first" : ""));
 }
 
 // What --passes says, or the level's, within --memory-limit.
@@ -148,6 +153,7 @@ std::optional<driver::TargetProgram> program_for(const Options& o, Module module
     s.fail(diagnostics, sources);
     return std::nullopt;
   }
+  for (const Diagnostic& d : program->kept.all()) s.say(cat("relay: ", d.message(), "\n"));
   if (program->vta && program->vta->layers.empty())
     s.say("relay: no layer of the model runs on the VTA; `--emit vta` says why\n");
   return std::move(*program);
@@ -280,14 +286,13 @@ std::vector<driver::TargetProgram> programs_for(const Options& o, driver::Model&
     if (!one) return {};
     programs.push_back(std::move(*one));
   }
-  if (o.emit == "exe") {
-    if (std::string wrong = no_executable(programs[0].program); !wrong.empty()) {
-      s.fail(kUnsupported, wrong);
-      return {};
-    }
+  if (std::string wrong = no_arrays(o, programs[0].program); !wrong.empty()) {
+    s.fail(kUnsupported, wrong);
+    return {};
   }
   Diagnostics diagnostics;
-  if (links(o) && o.link.empty() && driver::report_unresolved(programs[0].program, "", diagnostics)) {
+  if (links(o) && o.link.empty() &&
+      driver::report_unresolved(programs[0].program, programs[0].external.symbols, "", diagnostics)) {
     s.fail(diagnostics, sources);
     return {};
   }
@@ -316,7 +321,7 @@ aot::EmitOptions emit_options(const Options& o, const Product& product, const st
 // Compiles the sources and writes the product. Returns the paths, and none if it failed, which it
 // reports.
 std::vector<std::string> compile_and_write(const Product& product, const SourceMap& texts,
-                                           const aot::Program& program, const aot::Sources& sources,
+                                           const driver::TargetProgram& program, const aot::Sources& sources,
                                            aot::Weights weights, const toolchain::CompileOptions& compile,
                                            Session& s) {
   Diagnostics diagnostics;
@@ -326,8 +331,8 @@ std::vector<std::string> compile_and_write(const Product& product, const SourceM
            : Result<std::vector<std::string>>(kReported);
   if (written) return *written;
   Diagnostics linking;
-  const bool missed =
-      !made && driver::report_unresolved(program, diagnostics.all().front().message(), linking);
+  const bool missed = !made && driver::report_unresolved(program.program, program.external.symbols,
+                                                         diagnostics.all().front().message(), linking);
   s.fail(missed ? linking : diagnostics, texts);
   return {};
 }
@@ -387,12 +392,15 @@ void run(const Options& o, Session& s) {
   compile.target = target::baseline(targets[0].cpu.isa);
   if (product.package) compile.link_flags.push_back("-Wl,-soname," + product.package->soname());
   const std::vector<std::string> written =
-      compile_and_write(product, texts, first, sources, emit.weights, compile, s);
+      compile_and_write(product, texts, programs[0], sources, emit.weights, compile, s);
   progress.reset();
   if (written.empty()) return;
   report(o, first, sources, written, stages, s);
   for (const std::string& name : driver::needed_at_run_time(o.link))
     s.say(cat(name, " must be there when it is loaded: beside it, or where the system looks\n"));
+  for (const std::string& need : sources.needs)
+    s.say(compile.archive ? cat("link programs with ", join(sources.link_flags, " "), ": ", need, "\n")
+                          : cat(need, ", must be there when it is loaded\n"));
 }
 
 // --extents: examples for what is refused with open axes. A graph never has any.

@@ -52,7 +52,9 @@ def read_targets(path):
                 elif not any("testSummary" in child for child in event.get("children", [])):
                     del targets[id_["label"]]  # built, but its tags keep it out of this run
             elif kind == "testResult":  # of each shard, the last attempt counts
-                targets[id_["label"]]["results"][id_.get("shard", 1)] = event["testResult"]
+                # A run that was interrupted says of a shard only that it was.
+                result = event.get("testResult", {"status": "ABORTED"})
+                targets[id_["label"]]["results"][id_.get("shard", 1)] = result
                 targets[id_["label"]]["status"] = "RAN"
     return targets
 

@@ -7,11 +7,11 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "kernel/llvm/machine.h"
-#include "kernel/llvm/object_cache.h"
 #include "target/host.h"
 #include "target/instructions.h"
 #include "toolchain/compiler.h"
 #include "toolchain/library.h"
+#include "toolchain/object_cache.h"
 #include "toolchain/subprocess.h"
 #include "tools/options/options.h"
 #include "tools/roofs.h"
@@ -40,10 +40,12 @@ Finding cross_compiler(target::Isa isa, std::string_view name) {
           wrong.empty() ? cat(join(c.command, " "), ": ", c.version) : cat("none: ", wrong)};
 }
 
-Finding llvm() {
-  const std::string folder = kernel::llvm::ObjectCache::folder_of_environment();
-  return {"LLVM", cat(kernel::llvm::code_generator_version(), "; what it compiles is ",
-                      folder.empty() ? "not kept" : "kept in " + folder)};
+Finding llvm() { return {"LLVM", std::string(kernel::llvm::code_generator_version())}; }
+
+// Of generated sources, and of kernels.
+Finding cache() {
+  const std::string folder = toolchain::ObjectCache::folder_of_environment();
+  return {"cache", cat("what was compiled is ", folder.empty() ? "not kept" : "kept in " + folder)};
 }
 
 Finding features() {
@@ -130,7 +132,7 @@ void add_doctor(Command app, Session& session) {
     constexpr bool kX86 = target::kHere == target::Isa::kX86_64;
     findings.push_back(kX86 ? cross_compiler(target::Isa::kAarch64, "aarch64")
                             : cross_compiler(target::Isa::kX86_64, "x86-64"));
-    for (Finding (*look)() : {llvm, features, native_target, compile_and_load, roofs, cuda})
+    for (Finding (*look)() : {llvm, cache, features, native_target, compile_and_load, roofs, cuda})
       findings.push_back(look());
     nlohmann::ordered_json j = nlohmann::ordered_json::object();
     for (const Finding& f : findings) {

@@ -1,6 +1,7 @@
 // relay explain: what a diagnostic means, and what the user can do about it.
 #include <fmt/format.h>
 
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
@@ -83,9 +84,10 @@ void list(const Session& s) {
   if (s.json) s.print_json(all);
 }
 
-bool explain(Session& s, std::string_view word) {
+bool explain(Session& s, std::string word) {
   // As a message ends: [unknown-variable].
   if (word.size() > 2 && word.front() == '[' && word.back() == ']') word = word.substr(1, word.size() - 2);
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (const std::optional<Slug> slug = Slug::find(word)) {
     explain(s, *slug);
     return true;

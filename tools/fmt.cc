@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/cat.h"
+#include "base/escape.h"
 #include "frontend/data/safetensors.h"
 #include "op/operators.h"
 #include "tools/model.h"
@@ -42,7 +43,8 @@ void add_fmt(Command app, Session& session) {
   sub.flag("-w,--write", &o->in_place, "replace the file");
   sub.action([o, &session] {
     if (!o->model.path.ends_with(".relay")) {
-      session.fail(kUsage, cat(o->model.path, ": only .relay texts have a standard form"));
+      session.fail(kUsage, cat(o->model.path, ": only .relay texts have a standard form; `relay import ",
+                               shell_word(o->model.path), " -o model.relay` makes one of a model"));
       return;
     }
     Result<Module> m = read_module(o->model, session);

@@ -9,6 +9,7 @@
 
 #include "aot/new_folders.h"
 #include "base/cat.h"
+#include "base/counted.h"
 #include "base/escape.h"
 #include "driver/engines.h"
 #include "frontend/data/params.h"
@@ -78,6 +79,12 @@ std::string line_of(const Graph& g, size_t at, bool is_parameter) {
 }
 
 void run(const std::string& path, Session& s) {
+  if (path.ends_with(".onnx") || path.ends_with(".relay")) {
+    s.fail(kUsage,
+           cat(path, ": only a graph has nodes to list, its folder or .json; `relay compile MODEL ",
+               "--emit graph -o DIR` makes one of a model, and `relay check MODEL` lists its operators"));
+    return;
+  }
   Diagnostics diagnostics;
   const Result<frontend::GraphFiles> files = frontend::graph_files(path, diagnostics);
   const Result<frontend::GraphContents> read =
@@ -116,7 +123,7 @@ void run(const std::string& path, Session& s) {
   out += cat("inputs: ", names(inputs), "\noutputs: ", names(heads), "\nparameters: ", read->params.size(),
              " of ", param_bytes, " bytes\nstorage: ", storage_of(g), " bytes\n");
   if (!undefined.empty())
-    out += cat("not defined: ", undefined.size(), " nodes, whose functions are in a library\n");
+    out += cat("not defined: ", counted(undefined.size(), "node"), ", which a library defines\n");
   s.print(out);
 }
 
@@ -171,8 +178,8 @@ void emit_graph(const driver::Model& model, const passes::Pipeline& pipeline, co
                   {"nodes", graph->graph.nodes.size()},
                   {"parameters", graph->params.size()}});
   }
-  s.say(cat("wrote ", to.graph, " and ", to.params, ": ", graph->graph.nodes.size(), " nodes, ",
-            graph->params.size(), " parameters\n"));
+  s.say(cat("wrote ", to.graph, " and ", to.params, ": ", counted(graph->graph.nodes.size(), "node"), ", ",
+            counted(graph->params.size(), "parameter"), "\n"));
 }
 
 void add_graph(Command app, Session& session) {

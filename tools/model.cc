@@ -1,6 +1,5 @@
 #include "tools/model.h"
 
-#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -13,6 +12,7 @@
 #include "op/operators.h"
 #include "tools/chosen_extents.h"
 #include "tools/input_shape_text.h"
+#include "tools/model_folder.h"
 #include "tools/options/options.h"
 #include "tools/options/values.h"
 #include "tools/remedy.h"
@@ -49,21 +49,6 @@ Result<driver::InputValues> input_values(const ModelOptions& options, std::vecto
     return kReported;
   }
   return values;
-}
-
-// A folder that has a model beside its inputs/ and outputs/ stands for that; a graph is
-// a folder itself.
-std::string find_in_folder(std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code none;
-  if (!fs::is_directory(path, none)) return {};
-  for (const char* name : {"model.onnx", "model.relay"}) {
-    if (const fs::path model = fs::path(path) / name; fs::is_regular_file(model, none)) {
-      path = model.string();
-      break;
-    }
-  }
-  return {};
 }
 
 }  // namespace
@@ -108,9 +93,8 @@ void add_input_options(Command sub, InputOptions& options) {
 
 void add_target_option(Command sub, std::string& target) {
   sub.option("--target", &target,
-             "what the code is for: native, cpu:sse2, cpu:avx2, cpu:avx512, cpu:avx512-vnni, "
-             "cpu:avx512-bf16; or a GPU: "
-             "cuda:sm_90 and the like")
+             "what the code is for: native, sse2, avx2, avx512, avx512-vnni, avx512-bf16; on an ARM machine "
+             "aarch64; or a GPU: cuda:sm_90 and the like")
       .check({wrong_target_here})
       .kind("TARGET")
       .shows_default();
@@ -134,7 +118,7 @@ Option add_opt_level_option(Command sub, int& level) {
   return sub
       .option("-O,--opt-level", &level,
               "0: each operator a kernel, as written; 1: simplified and fused; 2: laid out for the processor "
-              "too; 3: the same as 2")
+              "too; 3: recursion over what is known is unrolled, and rules apply that round in another way")
       .check(count(0, 3));
 }
 

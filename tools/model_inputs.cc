@@ -86,6 +86,15 @@ std::optional<std::vector<Shape>> shapes_of(const driver::Model& model, const In
   return out;
 }
 
+// Reports a tensor of another dtype than the input's: nothing is converted.
+bool has_dtype(const Value& value, Type type, const std::string& input, Session& session) {
+  const auto* wanted = type->as<TensorType>();
+  if (!wanted || !value.is_tensor() || value.tensor().dtype() == wanted->dtype) return true;
+  return session.fail(kUsage, cat("input `", input, "` has the dtype ", value.tensor().dtype().name(),
+                                  ", and the model takes ", wanted->dtype.name(),
+                                  ": convert it, as NumPy does by x.astype(\"", wanted->dtype.name(), "\")"));
+}
+
 // What the file or folder holds for the inputs.
 Result<std::vector<Value>> given_inputs(const driver::Model& model, const std::string& file,
                                         Session& session) {
@@ -115,6 +124,7 @@ Result<std::vector<Value>> given_inputs(const driver::Model& model, const std::s
       session.fail(diagnostics, model.module.context().sources(), kUsage);
       return kReported;
     }
+    if (!has_dtype(*value, type, model.input_names[i], session)) return kReported;
     args.push_back(std::move(*value));
     try {
       interp::check_shapes(std::span(&args.back(), 1), std::span(&type, 1), variables, Span::none());

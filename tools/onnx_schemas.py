@@ -53,10 +53,19 @@ def attribute(name, a):
     return out
 
 
-def line(schema):
-    if schema.deprecated:
+def least_inputs(schema):
+    """Without optional ones at the end, which ONNX counts for they have a place: a node may leave their names empty."""
+    least = schema.min_input
+    while 0 < least <= len(schema.inputs) and str(schema.inputs[least - 1].option).endswith("Optional"):
+        least -= 1
+    return least
+
+
+def line(schema, is_newest):
+    # A deprecated version that a newer one replaced is in models, and runtimes take it: GroupNormalization 18.
+    if schema.deprecated and is_newest:
         return "removed"
-    parts = [count(schema.min_input, schema.max_input), count(schema.min_output, schema.max_output)]
+    parts = [count(least_inputs(schema), schema.max_input), count(schema.min_output, schema.max_output)]
     return " ".join(parts + [attribute(*item) for item in sorted(schema.attributes.items())])
 
 
@@ -68,11 +77,13 @@ def main():
     early = ("LayerNormalization", "SimplifiedLayerNormalization")
     schemas += [s for s in runtime if s.domain == "com.microsoft" or (s.name in early and s.since_version == 1)]
     newest, lines = {}, {}
-    for s in sorted(schemas, key=lambda s: s.since_version):
+    schemas.sort(key=lambda s: s.since_version)
+    last = {(s.domain, s.name): s for s in schemas}
+    for s in schemas:
         domain = s.domain or "ai.onnx"
         newest[domain] = max(newest.get(domain, 0), s.since_version)
         name = f"{s.domain}.{s.name}" if s.domain else s.name
-        text = line(s)
+        text = line(s, last[s.domain, s.name] is s)
         versions = lines.setdefault(name, [])
         # A version that changes the meaning or the dtypes alone takes the same.
         if not versions or versions[-1][1] != text:

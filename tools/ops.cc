@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "frontend/onnx/import.h"
 #include "op/absent.h"
 #include "op/document.h"
@@ -41,6 +42,16 @@ void describe(const Session& s, const op::Reading& r) {
   s.print(out);
 }
 
+// Is `name` the ONNX operator, with or without its domain?
+bool is_called(const frontend::ImportableOperator& op, std::string_view name) {
+  return op.name == name || op.name.ends_with(cat(".", name));
+}
+
+bool is_onnx(const std::string& name) {
+  const std::vector<frontend::ImportableOperator> all = frontend::importable_operators();
+  return std::any_of(all.begin(), all.end(), [&](const auto& op) { return is_called(op, name); });
+}
+
 bool describe(Session& s, const std::string& name) {
   const op::OpDef* op = op::find(name);
   if (const op::Reading* reading = op ? nullptr : op::find_reading(name)) {
@@ -51,9 +62,10 @@ bool describe(Session& s, const std::string& name) {
     if (const std::string_view why = op::why_absent(name); !why.empty())
       return s.fail(kUsage, cat("there is no operator `", name, "` on purpose: ", why));
     const std::vector<std::string> close = op::nearest(name);
-    return s.fail(kUsage, cat("there is no operator `", name, "`",
-                              close.empty() ? "" : cat("; did you mean ", join(close, " or "), "?"),
-                              " `relay ops` lists those that there are"));
+    return s.fail(kUsage, cat("there is no operator `", name, "`; ",
+                              close.empty() ? "" : cat("did you mean ", join(close, " or "), "? "),
+                              is_onnx(name) ? cat("`relay ops --onnx ", name, "` has that of ONNX; ") : "",
+                              "`relay ops` lists those that there are"));
   }
   const op::OpRule& rule = op::rule_of(*op);
   if (s.json) {
@@ -89,12 +101,24 @@ void list(const Session& s) {
     s.print(fmt::format("{:<28} {}\n", op->name, first_line(op->doc)));
 }
 
-// Name, versions of the operator set, and what is refused.
-void list_onnx(const Session& s) {
+// Name, versions of the operator set, and what is refused: of all, or of those of a name.
+void list_onnx(Session& s, const std::string& name) {
+  if (!name.empty() && !is_onnx(name)) {
+    const auto names = names_of(frontend::importable_operators(), [](const auto& op) { return op.name; });
+    const std::string near = did_you_mean(name, names);
+    s.fail(kUsage, cat("no ONNX operator `", name, "` is known; ", near.empty() ? "" : near + " ",
+                       "`relay ops --onnx` lists those that are"));
+    return;
+  }
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const frontend::ImportableOperator& op : frontend::importable_operators()) {
+    if (!name.empty() && !is_called(op, name)) continue;
     if (s.json) {
-      all.push_back({{"name", op.name}, {"since", op.since}, {"until", op.until}, {"refuses", op.refuses}});
+      all.push_back({{"name", op.name},
+                     {"since", op.since},
+                     {"until", op.until},
+                     {"refuses", op.refuses},
+                     {"refused", op.refused}});
       continue;
     }
     const bool is_one = op.until == 0 || op.since == op.until;
@@ -114,12 +138,13 @@ void add_ops(Command app, Session& session) {
   };
   auto o = std::make_shared<Options>();
   Command sub = app.command("ops", "list the operators, or describe one");
-  sub.option("name", &o->name, "an operator, as nn.conv2d").kind("OPERATOR");
+  sub.option("name", &o->name, "an operator, as nn.conv2d; with --onnx one of ONNX, as Conv")
+      .kind("OPERATOR");
   sub.flag("--markdown", &o->markdown, "print docs/operators.md");
-  sub.flag("--onnx", &o->onnx, "list the ONNX operators that can be imported");
+  sub.flag("--onnx", &o->onnx, "list the ONNX operators that are known, and what is refused of each");
   sub.action([o, &session] {
     if (o->onnx) {
-      list_onnx(session);
+      list_onnx(session, o->name);
     } else if (o->markdown) {
       session.print(op::markdown(example_of));
     } else if (!o->name.empty()) {

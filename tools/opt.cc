@@ -14,6 +14,7 @@
 #include "toolchain/compiler.h"
 #include "tools/memory_limit.h"
 #include "tools/model.h"
+#include "tools/model_folder.h"
 #include "tools/options/options.h"
 #include "tools/options/values.h"
 #include "tools/overwriting.h"
@@ -96,6 +97,31 @@ bool spares_inputs(const Options& o, const driver::Model& model, const passes::P
   return tools::spares_inputs(written, model.files, s);
 }
 
+// The option that looks at passes, if none runs; else an empty text.
+std::string_view watches_nothing(const Options& o, const passes::Pipeline& steps) {
+  if (!steps.empty()) return {};
+  if (o.verify != "none") return "--verify";
+  if (!o.print_after.empty()) return "--print-after";
+  if (!o.reproducer.empty()) return "--reproducer";
+  if (o.time) return "--time";
+  return o.verbose ? "--verbose" : "";
+}
+
+// Has the module kernels when the steps have run? They are all that the other forms of --emit show.
+bool ends_in_kernels(const Module& m, const passes::Pipeline& steps) {
+  return !m.kernels().empty() || passes::until(steps, passes::kLower).size() < steps.size();
+}
+
+// Do the options ask for something that the steps give? Otherwise reports wrong use.
+bool fits_pipeline(const Options& o, const Module& m, const passes::Pipeline& steps, Session& s) {
+  if (const std::string_view option = watches_nothing(o, steps); !option.empty())
+    return s.fail(kUsage, cat(option, " looks at passes, and none runs: say -O2, or --passes"));
+  if (o.emit == "relay" || ends_in_kernels(m, steps)) return true;
+  return s.fail(kUsage,
+                cat("--emit ", o.emit, " shows kernels, which the pass `lower` makes: say -O2, or --passes ",
+                    "that end in fuse,lower"));
+}
+
 // The other forms of --emit; nothing, with a report, if the module has none.
 std::optional<std::string> emitted(const Options& o, const Module& m, const std::string& function,
                                    const target::Target& target, int opt_level, Session& s) {
@@ -145,7 +171,9 @@ void run(const Options& o, Session& s) {
     return;
   }
   const passes::Pipeline steps = limited(*asked, o.memory_limit);
+  if (!fits_pipeline(o, model->module, steps, s)) return;
   if (!spares_inputs(o, *model, steps, s)) return;
+  if (o.emit == "relay" && !is_named_for(o.output, kText, s)) return;
   PassOutput output({o.print_after.begin(), o.print_after.end()}, o.time, s);
   const auto save = [](const std::string& path, const std::string& head, const Module& m) {
     return save_module(path, head, m);
@@ -202,12 +230,17 @@ void run(const Options& o, Session& s) {
 void add_opt(Command app, Session& session) {
   auto o = std::make_shared<Options>();
   Command sub = app.command("opt", "run passes on a model and print the result");
-  sub.option("model", &o->model.path, "a model: .onnx or .relay (a reproducer runs the passes it names)");
+  sub.option("model", &o->model.path,
+             "a model: .onnx, .relay, a folder with model.onnx, or a graph: its folder or .json; a "
+             "reproducer runs the passes that it names")
+      .check({find_in_folder});
   add_known_input_options(sub, o->model);
   sub.option("--function", &o->model.function,
              "the function that is @main to the passes; others that it needs stay")
       .shows_default();
-  sub.option("--passes", &o->passes, "a pipeline: fold-constants,fuse{max-ops=8}").kind("PASSES");
+  sub.option("--passes", &o->passes,
+             "a pipeline: fold-constants,fuse{max-ops=8}; without it and -O no pass runs")
+      .kind("PASSES");
   add_opt_level_option(sub, o->opt_level);
   add_memory_limit_option(sub, o->memory_limit);
   sub.option("--print-after", &o->print_after, "a pass, all, or changed")
@@ -221,7 +254,11 @@ void add_opt(Command app, Session& session) {
   sub.option("--reproducer", &o->reproducer, "where to write a reproducer if a pass fails");
   sub.option("--emit", &o->emit, "relay, kernel, llvm or plan")
       .check(one_of("form", {"relay", "kernel", "llvm", "plan"}));
-  add_target_option(sub, o->target);
+  sub.option("--target", &o->target,
+             "what the code is for: native, avx2 and the like, aarch64, or a GPU: cuda:sm_90 and the like")
+      .check({target::wrong_target})
+      .kind("TARGET")
+      .shows_default();
   sub.option("-o,--output", &o->output, "a file instead of standard output");
   sub.flag("--time", &o->time, "print how long each pass took");
   sub.flag("-v,--verbose", &o->verbose, "say why passes leave a program as it is");

@@ -25,4 +25,14 @@ bool spares_inputs(std::span<const std::string> written, std::span<const std::st
   return session.fail(diagnostics, {});
 }
 
+bool is_named_for(const std::string& path, const ModelForm& form, Session& session) {
+  for (const std::string_view suffix : {".relay", ".onnx", ".json", ".so"}) {
+    if (suffix == form.suffix || !path.ends_with(suffix)) continue;
+    const std::string better = std::filesystem::path(path).replace_extension(form.suffix).string();
+    return session.fail(kUsage,
+                        cat("-o ", path, ": this would be ", form.name, ", which has a name like ", better));
+  }
+  return true;
+}
+
 }  // namespace relay::tools

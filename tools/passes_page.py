@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Writes docs/passes.md: what the files of passes say of them, their levels, options and an example. `./dev update` runs this."""
 
+import json
 import pathlib
 import re
 import sys
@@ -19,11 +20,15 @@ A pass makes a module of a module. `relay opt MODEL --passes=NAME,NAME{option=1}
 |---|---|---|
 | `-O0` | the program as it is written: each operator is a kernel of its own | none |
 | `-O1` | what is free: results have the same bits, or those of an engine's usual rounding | little compile time |
-| `-O2` | layouts, joined and packed products, for the vectors and caches of the target; the default | compile time |
-| `-O3` | static loops unrolled, and rules that trade rounding within the bounds that they name | compile time, code size, rounding |
+| `-O2` | layouts, joined and packed products, for the vectors and caches of the target; normalisation in the weights; the default | compile time, one more rounding of each such weight |
+| `-O3` | static loops unrolled, rules that trade rounding within the bounds that they name, fusion that the cost model chooses | compile time, code size, rounding |
 
 A level runs all that the one below runs. `relay bench MODEL --opt-levels` times them, and `relay bench MODEL --passes-ablation`
-says what each pass contributes. `relay opt MODEL -O2 --report` lists what each pass made of a program, and which rules applied.
+says what each pass contributes; `bench/shares` does so for four networks, and keeps it for this page. `relay opt MODEL -O2 --report` lists what each pass made of a program, and which rules applied.
+
+No level takes Winograd's F(6x6, 3x3): `-O3` trades rounding within the bounds, and that one breaks them. It enlarges the error of a sum by
+15, and the bound of a whole network is 4 ([semantics.md](semantics.md), "Numbers"). F(4x4), with 3.5, is taken from `-O2` on.
+`--passes '...,block-channels{winograd-error=20},...'` admits F(6x6) ([cpu.md](cpu.md#algorithm-winograds-filtering)); measure the error of your network then.
 
 The pipelines, in order:
 
@@ -159,11 +164,32 @@ def level_text(constant, rows):
     return at + (", for processors" if where == "Processors" else "")
 
 
+def shares(root):
+    """The table of what each pass contributes: bench/shares.json, which `bench/shares` writes. Empty if it was not measured."""
+    path = root / "bench/shares.json"
+    if not path.exists():
+        return ""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    networks = found["networks"]
+    out = "## Shares of the gain\n\n"
+    out += f"What goes of the gain of `-O{found['level']}` over `-O0` if a pass is left out, in percent: medians of {found['repeat']} runs, each in turns\n" \
+           f"with all passes, on the engine `graph` with {found['threads']} thread{'s' if found['threads'] > 1 else ''} of an {found['processor']}. " \
+           f"Passes that need each other count in each, so\nshares need not sum up to 100. A pass without a number changed nothing. " \
+           "`bench/shares` measures it again.\n\n"
+    out += f"| pass | {' | '.join(f'`{name}`' for name in networks)} |\n|---|{'---|' * len(networks)}\n"
+    out += f"| time: `-O0` to `-O{found['level']}` | " + " | ".join(f"{n['least_ms']:g} to {n['all_ms']:g} ms" for n in networks.values()) + " |\n"
+    names = {name for n in networks.values() for name in n["shares"]}
+    for name in sorted(names, key=lambda p: (-sum(n["shares"].get(p, 0) for n in networks.values()), p)):
+        cells = [f"{100 * n['shares'][name]:.1f}" if name in n["shares"] else "" for n in networks.values()]
+        out += f"| [{name}](#{name}) | {' | '.join(cells)} |\n"
+    return out + "\n"
+
+
 def page(root):
     rows, found = levels(root), passes(root)
     shown = examples(root, found)
     sources = [text for _, _, text, _ in found.values()]
-    sources.append((root / "kernel/schedule/cost.h").read_text(encoding="utf-8"))
+    sources += [(root / header).read_text(encoding="utf-8") for header in ("kernel/schedule/cost.h", "analysis/kernel_groups.h")]
     names = {constant: name for name, (constant, *_) in found.items()}
     out = HEAD
     for level in range(LEVELS):
@@ -174,7 +200,7 @@ def page(root):
     for name, (constant, body, _, _) in sorted(found.items()):
         doc = joined(re.search(r"\.doc =((?:\s*\"(?:[^\"\\]|\\.)*\")+)", body)[1])
         out += f"| [{name}](#{name}) | {level_text(constant, rows)} | {doc} |\n"
-    out += "\n"
+    out += "\n" + shares(root)
     for name, (constant, body, text, file) in sorted(found.items()):
         out += f"## {name}\n\n{head_of(text)}\n\n**Level:** {level_text(constant, rows)}. `passes/{file}`.\n\n"
         out += OTHER_LAW if ".approximates = true" in body else LAW

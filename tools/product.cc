@@ -76,6 +76,7 @@ void product_with_module(const std::string& module, Product& p, Session& s) {
   const std::filesystem::path path(module);
   p.name = path.stem().string();
   p.output = (path.parent_path() / aot::library_of_module(p.name)).string();
+  std::error_code ignored;  // what cannot be looked at is not there
   if (path.extension() != ".py") {
     s.fail(kUsage, cat("-o ", module, ": a module of Python has a name like ",
                        std::filesystem::path(path).replace_extension(".py").string(),
@@ -84,9 +85,29 @@ void product_with_module(const std::string& module, Product& p, Session& s) {
     s.fail(kUsage, cat("-o ", module,
                        ": Python imports modules whose names are letters of ASCII, digits and `_`, begin "
                        "with no digit, and are none of its keywords"));
+  } else if (aot::is_used_by_module(p.name)) {
+    s.fail(kUsage, cat("-o ", module, ": the module itself imports a `", p.name,
+                       "`, in whose place it would be: give it another name"));
+  } else if (const std::string first = path.parent_path() / (p.name + ".so");
+             std::filesystem::exists(first, ignored)) {
+    s.fail(kUsage, cat("-o ", module, ": Python would import ", first,
+                       ", which stands beside it: remove that, or give the module another name"));
   } else if (const std::string wrong = cannot_write(p.output); !wrong.empty()) {
     s.fail(kLimit, wrong);
   }
+}
+
+// The module of `--emit python` that this library would hide: Python imports NAME.so in the
+// place of NAME.py. The module's own library, beside it, tells it from other texts. Empty
+// if there is none.
+std::string hidden_module(const std::string& library) {
+  const std::filesystem::path path(library), folder = path.parent_path();
+  const std::string name = path.stem().string();
+  const std::filesystem::path module = folder / (name + ".py");
+  std::error_code ignored;  // what cannot be looked at is not there
+  const bool hides = path.extension() == ".so" && std::filesystem::exists(module, ignored) &&
+                     std::filesystem::exists(folder / aot::library_of_module(name), ignored);
+  return hides ? module.string() : "";
 }
 
 }  // namespace
@@ -144,6 +165,9 @@ Product product_of(const CompileRequest& o, const std::string& licence, Session&
     refuse_package_options(o, s);
     if (std::string other = makes_library(o) ? no_library(p.output) : ""; !other.empty())
       s.fail(kUsage, other);
+    if (const std::string module = makes_library(o) ? hidden_module(p.output) : ""; !module.empty())
+      s.fail(kUsage, cat("-o ", p.output, ": Python would import it in the place of ", module,
+                         ", which stands beside it: remove that, or give the library another name"));
     // Without -o, texts are printed.
     if (compiles || !o.output.empty())
       wrong = o.emit == "graph" ? cannot_write_graph(p.output) : cannot_write(p.output);

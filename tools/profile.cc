@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "kernel/count.h"
 #include "tools/median.h"
 
@@ -17,10 +18,17 @@ std::string fitted(const std::string& text, size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 2) + "..";
 }
 
+// k3 of k3_nn_conv2d_add; a kernel that `lower` did not number has its whole name.
+std::string number_of(const std::string& kernel) {
+  const size_t end = kernel.find_first_not_of("0123456789", 1);
+  const bool is_numbered = kernel.starts_with('k') && end > 1 && end < kernel.size() && kernel[end] == '_';
+  return is_numbered ? kernel.substr(0, end) : kernel;
+}
+
 // What tells kernels apart comes first: their number, the value and its shape, then
 // what they compute.
 std::string label(const ProfileRow& r) {
-  const std::string number = r.kernel.substr(0, r.kernel.find('_'));
+  const std::string number = number_of(r.kernel);
   if (r.result.empty()) return r.kernel;
   return cat(number, " ", r.name == r.kernel ? "" : cat(r.name, " "), r.result, " ", r.origin);
 }
@@ -169,7 +177,7 @@ std::string Profile::table(size_t width, size_t most_rows) const {
     const size_t kernels = all.size() - most_rows;
     ProfileRow shown = rest;
     shown.roof_seconds = 0;
-    out += line(shown, sum.seconds, name_width, cat(kernels, " more kernels"));
+    out += line(shown, sum.seconds, name_width, counted(kernels, "more kernel"));
   }
   out += std::string(name_width + kNumbers, '-') + "\n" + line(sum, sum.seconds, name_width, "total");
   return out;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "driver/engines.h"
@@ -22,6 +23,7 @@
 #include "tools/session.h"
 #include "tools/steps.h"
 #include "tools/vta_profile.h"
+#include "tools/weaker.h"
 
 namespace relay::tools {
 namespace {
@@ -50,7 +52,7 @@ std::string summary(const Tensor& t) {
     most = std::max(most, v);
     sum += v;
   }
-  if (t.size() == bad) return cat(t.size(), " elements, none finite");
+  if (t.size() == bad) return cat(counted(t.size(), "element"), ", none finite");
   std::string out =
       fmt::format("min {:g}, max {:g}, mean {:g}", least, most, sum / static_cast<double>(t.size() - bad));
   return bad ? cat(out, ", ", bad, " not finite") : out;
@@ -155,16 +157,27 @@ driver::Outcome execute(const Options& o, driver::Model& model, const driver::En
     s.fail(kUnsupported, cat("engine `", engine.name, "` cannot run this program: ", p.skipped));
     return {driver::Outcome::Kind::kExhausted, {}, {}};
   }
-  if (!p.refusal.all().empty())
-    s.say(cat("relay: engine `", engine.name,
-              "` compiles operators one by one: ", p.refusal.all().front().message(), "\n"));
+  say_weaker_form(engine.name, p, s);
   const driver::Outcome outcome =
       o.to.empty() && o.dump.empty() ? p.run(args) : run_steps(o, model, engine, p, args, s);
   if (outcome.interpreted_calls > 0)
-    s.say(cat("relay: engine `", engine.name, "` interpreted ", outcome.interpreted_calls,
-              " operator calls, for which it has no code\n"));
+    s.say(cat("relay: engine `", engine.name, "` interpreted ",
+              counted(outcome.interpreted_calls, "operator call"), ", for which it has no code\n"));
   vta = p.vta;
   return outcome;
+}
+
+// Do the named tensors tell all of the result? A constructor, a cell or a function has no name.
+bool is_told_by_tensors(const Value& result) {
+  std::vector<const Value*> pending{&result};
+  while (!pending.empty()) {
+    const Value* v = pending.back();
+    pending.pop_back();
+    if (v->is_tensor()) continue;
+    if (v->kind() != ValueKind::kTuple) return false;
+    for (const Value& field : v->fields()) pending.push_back(&field);
+  }
+  return true;
 }
 
 // `profile`: what is known of the run besides; null if nothing is.
@@ -182,7 +195,7 @@ void show_outputs(const Options& o, const driver::Model& model, const Value& res
     s.print_json(profile ? nlohmann::ordered_json{{"outputs", j}, {"profile", profile->json()}} : j, -1);
     return;
   }
-  if (result.kind() == ValueKind::kData || outputs.empty()) s.print(interp::show(result) + "\n");
+  if (outputs.empty() || !is_told_by_tensors(result)) s.print(interp::show(result) + "\n");
   for (const frontend::data::NamedTensor& t : outputs) {
     s.print(cat(harmless(t.name, ""), ": ", show(t.value, o.print),
                 t.value.size() > o.print ? cat("\n  ", summary(t.value)) : "", "\n"));
@@ -199,8 +212,8 @@ void warn_of_nonfinite(const driver::Model& model, const Value& result,
     const driver::NonFinite n = driver::count_nonfinite(t.value);
     if (!n.any()) continue;
     j["outputs"].push_back({{"name", t.name}, {"nans", n.nans}, {"infinities", n.infinities}});
-    text += cat("relay: output `", harmless(t.name, ""), "` has ", n.text(), " among ", t.value.size(),
-                " elements\n");
+    text += cat("relay: output `", harmless(t.name, ""), "` has ", n.text(), " among ",
+                counted(t.value.size(), "element"), "\n");
   }
   if (text.empty()) return;
   std::string origin;
@@ -283,6 +296,19 @@ void run_artifact(const Options& o, const ArtifactRun& run, Session& s) {
       s);
 }
 
+// Says which options change nothing, to a user who named no engine: the default one compiles
+// nothing. Whoever names the interpreter may compare engines, with one set of options for all.
+void say_what_has_no_effect(Command sub, const Options& o, const Session& session) {
+  if (sub.given("--engine") || driver::find_engine(o.target.engine)->compiles) return;
+  std::vector<std::string> unused;
+  for (const char* name : {"-O", "--threads", "--target"}) {
+    if (sub.given(name)) unused.emplace_back(name);
+  }
+  if (unused.empty()) return;
+  session.say(cat("relay: no effect on the engine `", o.target.engine,
+                  "`, which compiles nothing: ", join(unused, ", "), "; use --engine jit\n"));
+}
+
 }  // namespace
 
 void add_run(Command app, Session& session) {
@@ -346,7 +372,9 @@ void add_run(Command app, Session& session) {
       session.fail(kLimit, wrong);
       return;
     }
-    if (known_forms(*o, session)) run(*o, session);
+    if (!known_forms(*o, session)) return;
+    say_what_has_no_effect(sub, *o, session);
+    run(*o, session);
   });
 }
 

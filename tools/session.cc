@@ -41,6 +41,19 @@ Style style_of_messages() {
   return style;
 }
 
+// For people: what the registry of diagnostics says to do.
+std::string advice_on(Slug slug) {
+  return cat("relay: ", slug.remedy(), " `relay explain ", slug.name(), "` has an example.\n");
+}
+
+// Of the first error that is shown, of which there is one.
+Slug first_error(const Diagnostics& diagnostics) {
+  const std::vector<const Diagnostic*> shown = diagnostics.in_order();
+  return (*std::find_if(shown.begin(), shown.end(),
+                        [](const Diagnostic* d) { return d->severity() == Severity::kError; }))
+      ->slug();
+}
+
 nlohmann::ordered_json json_of(Span span, const SourceMap& sources) {
   if (!span.known()) return nullptr;
   const SourceMap::Position at = sources.position(span.file, span.begin);
@@ -90,6 +103,7 @@ bool Session::fail(const Diagnostics& diagnostics, const SourceMap& sources, int
       write(stderr, json_text(json_of(*d, sources), -1) + "\n");
   } else {
     write_rendered(stderr, diagnostics.render(sources, style_of_messages()));
+    if (diagnostics.has_errors() && isatty(STDERR_FILENO)) say(advice_on(first_error(diagnostics)));
   }
   if (diagnostics.has_errors()) exit_code = exit_code_of(diagnostics, other);
   return false;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "base/file.h"
 #include "driver/driver.h"
 #include "exporter/dot/dot.h"
@@ -49,7 +50,8 @@ void write_onnx(const CompileRequest& o, const driver::Model& model, const Modul
   }
   if (s.json)
     s.print_json({{"onnx", o.output}, {"nodes", onnx->nodes}, {"initialisers", onnx->initialisers}});
-  s.say(cat("wrote ", o.output, ": ", onnx->nodes, " nodes, ", onnx->initialisers, " initialisers\n"));
+  s.say(cat("wrote ", o.output, ": ", counted(onnx->nodes, "node"), ", ",
+            counted(onnx->initialisers, "initialiser"), "\n"));
 }
 
 }  // namespace
@@ -62,6 +64,7 @@ void write_way_out(const CompileRequest& o, Session& s) {
   if (s.exit_code != kOk) return;
   const Result<driver::Model> model = load_specialised(o.model, s);
   if (!model || !spares_inputs(outputs_of(o, product), files_read(o, *model), s)) return;
+  if (o.emit == "onnx" && !is_named_for(o.output, kOnnxModel, s)) return;
   Diagnostics diagnostics;
   const Result<Module> m = inlined(o, *model, s, diagnostics);
   if (m && o.emit == "onnx") write_onnx(o, *model, *m, s, diagnostics);

@@ -28,9 +28,14 @@ Expr Inference::compared(Expr parent, Expr child, Expr e) {
 
 Checked Inference::annotate() {
   NodeMap<Expr> now;
+  Builder b(context_);
   const auto typed_var = [&](const Var* v) {
     Expr& known = now[v];
-    if (!known) known = rebuild(context_, v, {.children = {}, .type = unifier_.resolve(types_[v])});
+    if (known) return known->as<Var>();
+    const Type type = unifier_.resolve(types_[v]);
+    const SpanScope at(b, v->span);
+    const Var* x = written_vars_.contains(v) ? b.var(v->name.text(), type) : v;
+    known = rebuild(context_, x, {.children = {}, .type = type});
     return known->as<Var>();
   };
   std::vector<Expr> roots, children;
@@ -57,7 +62,11 @@ Checked Inference::annotate() {
       }
     }
     changes.type_args = type_args;
-    now[e] = rebuild(context_, e, changes);
+    Expr typed = rebuild(context_, e, changes);
+    if (written_calls_.contains(e)) typed = with_written_type(typed);
+    if (const auto* fn = typed->as<Fn>(); fn && written_results_.contains(e->as<Fn>()))
+      typed = with_written_result(fn);
+    now[e] = typed;
   }
 
   Checked out{module_, std::move(checks_)};

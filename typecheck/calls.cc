@@ -4,6 +4,7 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "base/nearest.h"
 #include "op/apply.h"
 #include "op/registry.h"
 #include "typecheck/inference.h"
@@ -13,6 +14,7 @@ namespace relay::typecheck {
 Type Inference::call(const Call* n) {
   if (const auto* op = n->callee->as<OpRef>()) return operator_call(n, *op->op);
   const Type callee = unifier_.find(use_as_callee(n->callee, type_args_[n]));
+  if (n->type && !type_args_.get(n).empty()) earlier_.push_back({function_, n});
   if (callee->kind == TypeKind::kHole) {
     std::vector<Type> args;
     for (Expr arg : n->args) args.push_back(use(arg));
@@ -63,7 +65,12 @@ bool Inference::attributes(const Call* n, const op::OpDef& op) {
   const std::vector<op::AttrError> errors =
       op.check_attrs ? op.check_attrs(n->attrs) : std::vector<op::AttrError>();
   for (const op::AttrError& wrong : errors) {
-    error(n->span, wrong.slug, cat("attribute `", wrong.name, "` of `", op.name, "` ", wrong.reason));
+    Diagnostic& d =
+        error(n->span, wrong.slug, cat("attribute `", wrong.name, "` of `", op.name, "` ", wrong.reason));
+    if (wrong.slug == "unknown-attribute")
+      suggest(d, wrong.name, names_of(op.attrs, [](const op::AttrField& a) { return a.name; }));
+    else if (wrong.slug == "missing-attribute")
+      d.note(cat("`relay ops ", op.name, "` lists its attributes"));
   }
   return errors.empty() && dims_are_bound(n->attrs, n->span);
 }
@@ -75,7 +82,10 @@ Type Inference::operator_call(const Call* n, const op::OpDef& op) {
   if (args.size() != op.params.size()) {
     error(n->span, "wrong-argument-count",
           cat("`", op.name, "` takes ", op.params.size(), op.params.size() == 1 ? " argument" : " arguments",
-              ", the call has ", args.size()));
+              ", the call has ", args.size()))
+        .note(cat("it is called as `", op.name, "(",
+                  join(op.params, ", ", [](const op::Param& p) { return cat("%", p.name); }),
+                  ")`; `relay ops ", op.name, "` says more"));
     return unifier_.poison();
   }
   if (!good) return unifier_.poison();
@@ -99,6 +109,7 @@ Type Inference::operator_value(const OpRef* n) {
 
 // The result of the task: its type if it could be done at once, else a hole.
 Type Inference::start(Task task) {
+  task.function = function_;
   if (attempt(task, false)) return task.result;
   if (!task.result) task.result = unifier_.hole(task.e);
   const auto index = static_cast<uint32_t>(tasks_.size());
@@ -113,6 +124,13 @@ Type Inference::start(Task task) {
 // place in tasks_.
 bool Inference::attempt(Task& task, bool last_chance) {
   if (task.done) return true;
+  // What it says is of the function that it is in, whoever knew what it waited for.
+  struct Within {
+    Symbol& function;
+    const Symbol before = function;
+    ~Within() { function = before; }
+  } within{function_};
+  function_ = task.function;
   const bool placed = !tasks_.empty() && &task >= tasks_.data() && &task < tasks_.data() + tasks_.size();
   const auto wait = [&](Type unknown) {
     if (placed && !last_chance) unifier_.wait(unknown, static_cast<uint32_t>(&task - tasks_.data()));

@@ -10,6 +10,7 @@
 #include "ir/function_graph.h"
 #include "ir/text/partial.h"
 #include "ir/traverse.h"
+#include "ir/type_parts.h"
 #include "kernel/kernel.h"
 #include "kernel/limits.h"
 #include "typecheck/inference.h"
@@ -136,6 +137,7 @@ void Inference::group(const std::vector<const Fn*>& functions) {
     body(fn);
   }
   leave_level();
+  for (const Fn* fn : functions) keep_function_type(fn);
   std::vector<const TypeVar*> params;
   for (const Fn* fn : functions) {
     GlobalState& state = globals_[names_[fn]];
@@ -173,15 +175,9 @@ void Inference::finish_all() {
     attempt(tasks_[open_tasks_[i]], true);
     wake();
   }
-  // One round may have made another possible.
-  for (bool changed = true; changed;) {
-    changed = false;
-    std::erase_if(open_tasks_, [&](uint32_t i) { return tasks_[i].done; });
-    for (uint32_t i : open_tasks_) {
-      changed |= attempt(tasks_[i], true);
-      wake();
-    }
-  }
+  ask_again();
+  keep_types();
+  ask_again();
   if (auto wrong = unifier_.settle_end()) {
     mismatch(Span::none(), "an argument", wrong->expected, wrong->actual, *wrong);
   }
@@ -192,11 +188,8 @@ void Inference::finish_all() {
     size_t arg = 0;
     while (arg + 1 < task.args.size() && !unifier_.unknown_in(task.args[arg])) ++arg;
     const Type unknown = unifier_.unknown_in(task.args[arg]);
-    if (unknown != unifier_.poison()) {
-      ambiguous(task.e,
-                task.op ? cat("nothing determines the type of argument ", arg, " of `", task.op->name, "`")
-                        : "nothing determines the type of the tuple");
-    }
+    function_ = task.function;
+    if (unknown != unifier_.poison()) undetermined(task, arg);
     for (Type t : task.args) agree(task.e->span, "", t, unifier_.poison());
     agree(task.e->span, "", task.result, unifier_.poison());
   }
@@ -207,13 +200,26 @@ void Inference::finish_all() {
       for_each_binder(e, [&](const Var* v) { settle_type(types_.get(v), v); });
       settle_type(types_.get(e), e);
       if (const auto* call = e->as<Call>()) require_extents(call);
-      for (Type t : type_args_.get(e)) settle_type(t, e);
+      const std::vector<Type>& chosen = type_args_.get(e);
+      for (size_t i = 0; i < chosen.size(); ++i) settle_type(chosen[i], e, i);
+    }
+  }
+}
+
+// One round may make another possible.
+void Inference::ask_again() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::erase_if(open_tasks_, [&](uint32_t i) { return tasks_[i].done; });
+    for (uint32_t i : open_tasks_) {
+      changed |= attempt(tasks_[i], true);
+      wake();
     }
   }
 }
 
 // What is unknown to the very end is an error, reported where it came from, once.
-void Inference::settle_type(Type t, Expr e) {
+void Inference::settle_type(Type t, Expr e, std::optional<size_t> param) {
   if (!t) return;
   t = unifier_.resolve(t);
   while (const Type unknown = unifier_.unknown_in(t)) {
@@ -222,8 +228,7 @@ void Inference::settle_type(Type t, Expr e) {
       unifier_.forget_dims(t);
       continue;
     }
-    const Expr origin = unifier_.origin(unknown);
-    ambiguous(origin ? origin : e, cat("nothing determines this type: `", text(t), "`"));
+    undetermined(unknown, t, e, param);
     unifier_.set(unknown, unifier_.poison());
   }
 }
@@ -232,26 +237,21 @@ void Inference::settle_type(Type t, Expr e) {
 // Operators' relations refuse it themselves.
 void Inference::require_extents(const Call* call) {
   if (call->callee->kind == ExprKind::kOpRef) return;
-  std::vector<Type> pending{unifier_.resolve(types_.get(call))};
-  std::unordered_set<Type> seen;
-  while (!pending.empty()) {
-    const Type t = pending.back();
-    pending.pop_back();
-    if (!seen.insert(t).second) continue;
-    const auto* tensor = t->as<TensorType>();
-    if (!tensor) {
-      if (t->kind != TypeKind::kFn) for_each_part(t, [&](Type part) { pending.push_back(part); });
-      continue;
-    }
+  const TensorType* impossible = nullptr;
+  for_each_type_in(unifier_.resolve(types_.get(call)), [&](Type t) {
+    if (impossible || t->kind == TypeKind::kFn) return false;
     const auto negative = [](Dim d) { return d.is_const() && d.value() < 0; };
-    const bool too_large = !is_countable(*tensor);
-    if (!too_large && std::none_of(tensor->dims.begin(), tensor->dims.end(), negative)) continue;
-    Diagnostic& d = error(call->span, too_large ? Slug("tensor-too-large") : Slug("negative-result-dim"),
-                          cat("a result of this call would be a `", show(tensor, 80), "`"));
-    for (size_t i = 0; i < call->args.size(); ++i)
-      d.label(call->args[i]->span, cat("argument ", i, " is `", text(types_.get(call->args[i])), "`"));
-    return;
-  }
+    const auto* tensor = t->as<TensorType>();
+    if (tensor && (!is_countable(*tensor) || std::any_of(tensor->dims.begin(), tensor->dims.end(), negative)))
+      impossible = tensor;
+    return true;
+  });
+  if (!impossible) return;
+  const Slug slug = is_countable(*impossible) ? Slug("negative-result-dim") : Slug("tensor-too-large");
+  Diagnostic& d =
+      error(call->span, slug, cat("a result of this call would be a `", show(impossible, 80), "`"));
+  for (size_t i = 0; i < call->args.size(); ++i)
+    d.label(call->args[i]->span, cat("argument ", i, " is `", text(types_.get(call->args[i])), "`"));
 }
 
 void Inference::report_types(Expr unread) {

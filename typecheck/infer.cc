@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "ir/type_parts.h"
 #include "typecheck/inference.h"
 
 namespace relay::typecheck {
@@ -51,7 +52,11 @@ void Inference::visit(Expr e) {
         dims_are_bound(relation, fn->span);
         dims_are_bound(relation->as<RelationType>()->attrs, fn->span);
       }
-      if (!fn->where.empty()) givens_ = &all_givens_.emplace_back(Givens{givens_, relations(fn)});
+      if (!fn->where.empty()) {
+        std::vector<Type> known = relations(fn);
+        const bool is_complete = known.size() == fn->where.size();
+        givens_ = &all_givens_.emplace_back(Givens{givens_, std::move(known), is_complete});
+      }
       steps_.push_back({Do::kScope, nullptr, opens});
       return;
     }
@@ -182,22 +187,17 @@ Type Inference::annotation(Type written, Expr origin) {
 void Inference::bind_dims(const Fn* fn) {
   for (const Var* p : fn->params) {
     if (!p->annotation || !p->annotation->has_symbolic_dim) continue;
-    std::vector<Type> pending{p->annotation};
-    std::unordered_set<Type> seen;
-    while (!pending.empty()) {
-      const Type t = pending.back();
-      pending.pop_back();
-      if (!t->has_symbolic_dim || !seen.insert(t).second) continue;
-      if (const auto* tensor = t->as<TensorType>()) {
-        for (Dim d : tensor->dims) {
-          if (!d.is_symbolic()) continue;
-          for (kernel::Expr v : kernel::variables(d.symbolic())) {
-            if (fixed_.try_emplace(v.get(), fn).second) own_dims_[fn].push_back(v);
-          }
+    for_each_type_in(p->annotation, [&](Type t) {
+      const auto* tensor = t->as<TensorType>();
+      if (!tensor) return t->has_symbolic_dim;
+      for (Dim d : tensor->dims) {
+        if (!d.is_symbolic()) continue;
+        for (kernel::Expr v : kernel::variables(d.symbolic())) {
+          if (fixed_.try_emplace(v.get(), fn).second) own_dims_[fn].push_back(v);
         }
       }
-      for_each_part(t, [&](Type part) { pending.push_back(part); });
-    }
+      return false;
+    });
   }
 }
 
@@ -212,19 +212,13 @@ void Inference::release_dims(const Fn* fn) {
 // types bind their own.
 void Inference::dims_are_bound(Type root, Span span) {
   if (!root || !root->has_symbolic_dim) return;
-  std::vector<Type> pending{root};
-  std::unordered_set<Type> seen;
-  while (!pending.empty()) {
-    const Type t = pending.back();
-    pending.pop_back();
-    if (!t->has_symbolic_dim || t->kind == TypeKind::kFn || !seen.insert(t).second) continue;
-    if (const auto* tensor = t->as<TensorType>()) {
-      for (Dim d : tensor->dims) {
-        if (!is_bound(d, span)) return;
-      }
-    }
-    for_each_part(t, [&](Type part) { pending.push_back(part); });
-  }
+  bool all = true;
+  for_each_type_in(root, [&](Type t) {
+    if (!all || !t->has_symbolic_dim || t->kind == TypeKind::kFn) return false;
+    if (const auto* tensor = t->as<TensorType>())
+      all = std::all_of(tensor->dims.begin(), tensor->dims.end(), [&](Dim d) { return is_bound(d, span); });
+    return all;
+  });
 }
 
 // An operator asks for the values of its attributes when it runs: nobody knows that of a variable
@@ -264,6 +258,7 @@ void Inference::prepare(const Fn* fn, bool generalises) {
   }
   for (const Var* p : fn->params) set(p, p->annotation ? annotation(p->annotation, p) : unifier_.hole(p));
   results_[fn] = fn->result ? annotation(fn->result, fn) : unifier_.hole(fn);
+  if (fn->type && !names_.contains(fn) && !fully_annotated(fn)) earlier_.push_back({function_, fn});
 }
 
 bool Inference::has_level(const Fn* fn) {
@@ -305,6 +300,7 @@ void Inference::finish_fn(const Fn* fn) {
   if (has_level(fn)) {
     leave_level();
     if (generalises_[fn]) {
+      keep_function_type(fn);
       std::vector<const TypeVar*> group;
       t = unifier_.generalise(t, group);
     } else {

@@ -1,10 +1,12 @@
 // Inference: the state of one run of the checker. Its members are in infer.cc (forms), calls.cc
-// (calls, relations), globals.cc (order of functions), report.cc (messages) and annotate.cc
-// (the typed module).
+// (calls, relations), globals.cc (order of functions), report.cc and undetermined.cc (messages),
+// earlier_types.cc (types that nothing determines any more) and annotate.cc (the typed module).
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -48,8 +50,9 @@ class Inference {
   Type kernel_type(const kernel::Kernel& k);
   void reserve_names(Type t);
   bool is_partial_ = false;  // globals may be missing
-  void settle_type(Type t, Expr e);
+  void settle_type(Type t, Expr e, std::optional<size_t> param = {});
   void require_extents(const Call* call);
+  void ask_again();   // all that can be asked now
   void finish_all();  // relations that can still be asked, then whatever stays unknown
 
   // ---- infer.cc: one rule a form ----
@@ -96,6 +99,7 @@ class Inference {
   struct Givens {  // the relations that a function's type parameters are in
     const Givens* outer;
     std::vector<Type> where;
+    bool is_complete;  // false if one of them makes no sense, which is reported
   };
   struct Task {           // something that waits for types
     Expr e;               // the call, projection, or operator used as a value
@@ -106,6 +110,7 @@ class Inference {
     const RelationType* relation =
         nullptr;  // what a generic function asks for that e uses; null for a call of op
     bool done = false;
+    Symbol function = {};  // in which it is
     Attrs attrs() const;
   };
   Type call(const Call* n);
@@ -134,6 +139,7 @@ class Inference {
                 const Expectation& why = {});
   void report(Span span, std::string what, Type expected, Type actual, const Mismatch& wrong,
               const Expectation& why);
+  void label_call(Diagnostic& d, const Expectation& why);
   Span definition_of(Expr callee);              // where what is called is defined, if that is known
   Span use_of(const Call* call, size_t index);  // where an argument stands, also if it is bound elsewhere
   // Unifies; reports and returns false if that fails.
@@ -142,7 +148,25 @@ class Inference {
   bool settled(Expr at);
   void relation_error(const Task& task, const op::RelationError& wrong);
   void missing_relation(const Task& task);
-  void ambiguous(Expr at, std::string message);
+
+  // ---- undetermined.cc ----
+  void ambiguous(Span at, std::string message, std::string_view remedy);
+  void undetermined(Type unknown, Type t, Expr e, std::optional<size_t> param);
+  void undetermined(const Task& task, size_t arg);
+
+  // ---- earlier_types.cc ----
+  struct Earlier {  // a call of something generic, or a function that does not say what it takes
+    Symbol function;
+    Expr e;
+  };
+  bool holes_of(Type now, Type before, std::vector<std::pair<Type, Type>>& found);
+  bool keep(Type now, Type before, const std::function<bool(Type hole)>& is_open,
+            const std::function<bool(Type)>& is_bound);
+  void keep_types();  // of all that is waiting
+  // A function that was of one type does not become generic.
+  void keep_function_type(const Fn* fn);
+  Expr with_written_type(Expr call);
+  Expr with_written_result(const Fn* fn);
 
   // ---- annotate.cc ----
   Checked annotate();
@@ -156,7 +180,8 @@ class Inference {
   std::unordered_set<Type> reserved_;
   std::unordered_set<Type> bad_;  // types that do not make sense, reported by the kind check
 
-  Symbol function_;  // whose body is being looked at
+  Symbol function_;                      // whose body is being looked at
+  std::unordered_set<Symbol> mistaken_;  // functions with a mistake besides types that are ambiguous
   std::map<Symbol, GlobalState> globals_;
   std::unordered_map<const Fn*, Symbol> names_;
   NodeMap<Type> types_;
@@ -183,6 +208,11 @@ class Inference {
     bool done = false;  // the next one is of another place with the same child
   };
   std::unordered_map<Expr, std::vector<Compared>> compared_;  // by the parent, in the order of its children
+  std::vector<Earlier> earlier_;                              // those that have an earlier type
+  // What gets the type written that it kept.
+  std::unordered_set<Expr> written_calls_;
+  std::unordered_set<const Var*> written_vars_;
+  std::unordered_set<const Fn*> written_results_;
   std::deque<Givens> all_givens_;
   const Givens* givens_ = nullptr;  // of the functions around
 };

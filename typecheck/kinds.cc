@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "ir/traverse.h"
 #include "op/registry.h"
 
@@ -124,6 +125,7 @@ class KindCheck {
         message = cat("a `", show(tensor, 80), "` has more bytes than 63 bits count");
       } else if (const auto* relation = t->as<RelationType>()) {
         if (auto wrong = wrong_relation(*relation)) std::tie(slug, message) = std::move(*wrong);
+        if (slug == Slug("unknown-relation")) note = did_you_mean(relation->name.text(), relation_names());
       } else if (const auto* fn = t->as<FnType>(); fn && !fn->type_params.empty()) {
         open(fn->type_params, span);
         around.push_back(fn);
@@ -143,6 +145,15 @@ class KindCheck {
       for_each_part(t, [&](Type part) { pending.push_back({part, false}); });
       std::reverse(pending.begin() + static_cast<ptrdiff_t>(start), pending.end());
     }
+  }
+
+  static std::vector<std::string> relation_names() {
+    std::vector<std::string> out;
+    for (const op::OpDef* op : op::all_ops()) {
+      out.push_back(op->name);
+      if (!op->relation.empty()) out.emplace_back(op->relation);
+    }
+    return out;
   }
 
   // Returns nullopt if the relation makes sense.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "typecheck/exhaustive.h"
 #include "typecheck/inference.h"
 
@@ -63,8 +64,8 @@ bool Inference::pattern(Pattern root, Type root_type, const Match* m) {
         if (fn) fn = unifier_.instantiate(fn, origin, [](kernel::Expr) { return true; })->as<FnType>();
         if (fn && p->fields.size() != fn->args.size()) {
           error(p->span, "wrong-pattern-arity",
-                cat("`", p->ctor->name.text(), "` has ", fn->args.size(), " fields, the pattern has ",
-                    p->fields.size()))
+                cat("`", p->ctor->name.text(), "` has ", counted(fn->args.size(), "field"),
+                    ", the pattern has ", p->fields.size()))
               .label(p->ctor->span, "the constructor");
           fn = nullptr;
         } else if (fn &&

@@ -14,6 +14,7 @@ constexpr size_t kMostText = 300;  // of one type in a message
 
 Diagnostic& Inference::error(Span span, Slug slug, std::string message) {
   Diagnostic& d = diagnostics_.error(span, slug, std::move(message));
+  if (slug != "ambiguous-type") mistaken_.insert(function_);
   if (!span.known() && !function_.empty()) d.note(cat("in `@", function_.text(), "`"));
   return d;
 }
@@ -127,19 +128,7 @@ void Inference::report(Span span, std::string what, Type expected, Type actual, 
   if (why.from.known() && (why.from.file != span.file || why.from.begin != span.begin)) {
     d.label(why.from, std::string(why.who));
   }
-  if (why.call) {
-    const Expr callee = why.call->callee;
-    const auto* global = callee->as<Global>();
-    const Fn* fn = global ? module_.function(global->name.text()) : callee->as<Fn>();
-    if (!fn && let_fn_.get(callee)) fn = let_fn_.get(callee);
-    if (fn && why.index < fn->params.size()) {
-      d.label(fn->params[why.index]->span, "the parameter");
-    } else if (definition_of(callee).known()) {
-      d.label(definition_of(callee), cat(name_of(callee), " is defined here"));
-    }
-    const auto* var = why.call->args[why.index]->as<Var>();
-    if (var && var->span.known()) d.label(var->span, cat("`%", var->name.text(), "` is bound here"));
-  }
+  if (why.call) label_call(d, why);
   if (wrong.why == Mismatch::Why::kDim) {
     d.note(cat("dimension ", wrong.dim, " is ", show(wrong.actual_dim), ", expected ",
                show(wrong.expected_dim)));
@@ -150,13 +139,38 @@ void Inference::report(Span span, std::string what, Type expected, Type actual, 
     return;
   }
   const auto *t = wrong.expected->as<TensorType>(), *u = wrong.actual->as<TensorType>();
-  if (t && u && t->rank() != u->rank()) {
+  if (why.slug == "condition-not-bool" && u) {
+    d.note(u->rank() > 0 ? "`where` chooses for each element; `all` and `any` make one bool of many"
+                         : "a comparison gives a bool, as `%x > 0f` of a float32 does");
+  } else if (t && u && t->rank() != u->rank()) {
     d.note(cat("the rank is ", u->rank(), ", expected ", t->rank()));
   } else if (t && u) {
     d.note(cat("the dtype is ", u->dtype.name(), ", expected ", t->dtype.name()));
   } else if (unifier_.find(expected) != unifier_.find(wrong.expected)) {
     d.note(cat("`", text(wrong.actual), "` is not `", text(wrong.expected), "`"));
   }
+}
+
+// Where the parameter that an argument does not fit comes from, and the argument.
+void Inference::label_call(Diagnostic& d, const Expectation& why) {
+  const Expr callee = why.call->callee;
+  const auto* global = callee->as<Global>();
+  const Fn* fn = global ? module_.function(global->name.text()) : callee->as<Fn>();
+  if (!fn && let_fn_.get(callee)) fn = let_fn_.get(callee);
+  if (fn && why.index < fn->params.size()) {
+    const Var* param = fn->params[why.index];
+    const auto* scheme = param->annotation ? nullptr : unifier_.find(types_.get(callee))->as<FnType>();
+    const bool is_shared = scheme && scheme->type_params.empty() && callee->kind != ExprKind::kFn;
+    d.label(param->span,
+            is_shared ? "the parameter: no type is written, so another use decides it" : "the parameter");
+    if (is_shared)
+      d.note(cat(name_of(callee), " is not generic: its parameters have one type in all calls. Type ",
+                 "parameters make it generic, as in `[A where Broadcast(A, A, A)](%x: A) -> A`"));
+  } else if (definition_of(callee).known()) {
+    d.label(definition_of(callee), cat(name_of(callee), " is defined here"));
+  }
+  const auto* var = why.call->args[why.index]->as<Var>();
+  if (var && var->span.known()) d.label(var->span, cat("`%", var->name.text(), "` is bound here"));
 }
 
 bool Inference::agree(Span span, std::string_view what, Type expected, Type actual) {
@@ -202,6 +216,9 @@ std::string_view remedy(Slug slug) {
 // An operator on types that are type parameters: only a relation of the function
 // says what comes out.
 void Inference::missing_relation(const Task& task) {
+  for (const Givens* g = task.givens; g; g = g->outer) {
+    if (!g->is_complete) return;
+  }
   std::string args;
   for (Type t : task.args) args += cat(text(t), ", ");
   const std::string_view name = task.relation               ? task.relation->name.text()
@@ -227,7 +244,14 @@ void Inference::relation_error(const Task& task, const op::RelationError& wrong)
             cat("`", task.relation ? task.relation->name.text() : task.op->name, "`: ", wrong.reason));
   if (const auto* user = task.relation ? task.e->as<Call>() : nullptr)
     d.note(cat("asked for by a `where` of ", name_of(user->callee)));
-  if (const std::string_view what = remedy(slug); !what.empty()) d.note(std::string(what));
+  const auto is_number = [&](int i) {
+    const auto* constant = argument(i) ? argument(i)->as<Constant>() : nullptr;
+    return constant && constant->value->rank() == 0;
+  };
+  if (slug == "dtypes-differ" && (is_number(wrong.arg) || is_number(wrong.other)))
+    d.note("a number has the dtype of its suffix: `2f` is a float32, `2` an int32, `2i8` an int8");
+  else if (const std::string_view what = remedy(slug); !what.empty())
+    d.note(std::string(what));
   std::vector<int> involved;
   if (wrong.other >= 0) involved.push_back(wrong.other);
   if (wrong.arg >= 0) involved.push_back(wrong.arg);
@@ -240,10 +264,6 @@ void Inference::relation_error(const Task& task, const op::RelationError& wrong)
               cat("argument ", i, " is `", text(task.args[static_cast<size_t>(i)]), "`"));
     }
   }
-}
-
-void Inference::ambiguous(Expr at, std::string message) {
-  error(at->span, "ambiguous-type", std::move(message)).note(std::string(remedy("ambiguous-type")));
 }
 
 }  // namespace relay::typecheck

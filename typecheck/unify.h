@@ -90,6 +90,8 @@ class Unifier {
   // level. Functions that call each other share unknowns: `group` holds the parameters
   // made so far for them.
   Type generalise(Type fn, std::vector<const TypeVar*>& group);
+  // Would it make a parameter of this hole? Others belong to a level around.
+  bool generalises(Type hole) { return entry(hole).level >= level_; }
 
   // Levels: one for each function around that may become generic. Type parameters belong to the
   // level they enter.

@@ -186,16 +186,16 @@ TEST(CudaArtifact, WrongTensorsAreRefused) {
   refused("input `x` is on device 7, the model takes tensors of the CPU and of CUDA");
   r.in[0].device = {kDLCPU, 0};
   r.in[0].dtype.bits = 64;
-  refused("input `x` must be float32");
+  refused("input `x` must be float32, it is float64");
   r.in[0].dtype.bits = 32;
   r.x_shape[1] = 63;
   refused("input `x` must have shape (4, 64), it has (4, 63)");
   r.x_shape[1] = 64;
   r.in[0].shape = nullptr;
-  refused("input `x` must have shape (4, 64), it has ()");
+  refused("input `x` must have shape (4, 64), it has none: `shape` is null");
   r.in[0].shape = r.x_shape;
   r.out[1].shape = nullptr;
-  refused("output `output_1` must have shape (8), it has ()");
+  refused("output `output_1` must have shape (8), it has none: `shape` is null");
   r.out[1].shape = r.n_shape;
   EXPECT_EQ(r.go(), RELAY_OK);
   EXPECT_EQ(api()->run(r.context, nullptr, 2, nullptr, 2), RELAY_USAGE);
@@ -224,7 +224,8 @@ TEST(CudaArtifact, ADeviceWithoutMemoryIsALimit) {
     Opened r;
     EXPECT_EQ(r.status, RELAY_LIMIT);
     EXPECT_EQ(r.model, nullptr);
-    EXPECT_NE(std::string(r.error).find("no memory for the weights"), std::string::npos) << r.error;
+    EXPECT_NE(std::string(r.error).find("no memory on device 0 for the weights"), std::string::npos)
+        << r.error;
   }
   const Environment little("RELAY_EMULATED_MEMORY", "700");
   Opened r;

@@ -5,7 +5,6 @@
 #include "aot/extents.h"
 #include "base/cat.h"
 #include "base/escape.h"
-#include "kernel/execute.h"
 
 namespace relay::aot::cuda {
 

@@ -15,6 +15,7 @@
 #include "base/json_text.h"
 #include "ir/analysis.h"
 #include "kernel/print/print.h"
+#include "passes/in_place.h"
 
 namespace relay::aot::cuda {
 namespace {
@@ -103,7 +104,8 @@ class Emitter {
   // What no GPU can run; empty if there is no such thing.
   std::string run(Sources& out) {
     KernelNames names;
-    for (const auto& [name, kernel] : kernels_) printed_.emplace(name, print(*kernel, names));
+    passes::SharedParameters shared = passes::shared_parameters(plan_, plan_.in_place);
+    for (const auto& [name, kernel] : kernels_) printed_.emplace(name, print(*kernel, names, shared[kernel]));
     for (const auto& [name, p] : printed_) {
       for (const kernel::print::Launch& l : p.launches) {
         const kernel::Expr blocks = l.extents[0];
@@ -134,11 +136,12 @@ class Emitter {
   };
 
   // Launches are named after their kernel, with numbers where there are several.
-  kernel::print::Printed print(const kernel::Kernel& k, KernelNames& names) {
+  kernel::print::Printed print(const kernel::Kernel& k, KernelNames& names, const std::set<size_t>& shared) {
     const auto is_free = [&](const kernel::print::Launch& l) { return !launches_.contains(l.function); };
     kernel::print::Printed out;
     do {
-      out = kernel::print::print(k, kernel::print::kCudaDialect, {.function = names.name(k.name)});
+      out = kernel::print::print(k, kernel::print::kCudaDialect,
+                                 {.function = names.name(k.name), .shared = shared});
     } while (!std::all_of(out.launches.begin(), out.launches.end(), is_free));
     for (const kernel::print::Launch& l : out.launches) launches_.insert(l.function);
     return out;
@@ -156,7 +159,7 @@ class Emitter {
   }
 
   std::string description() const {
-    nlohmann::ordered_json d = describe_ports(options_.model_name, plan_);
+    nlohmann::ordered_json d = describe_ports(options_.model_name, plan_, plan_.in_place);
     if (has_values()) aot::describe(program_.interface, d);
     if (!options_.bounds.empty()) d["bounds"] = options_.bounds;
     d["workspace_bytes"] = has_values() ? kWorkspaceBytes : plan_.workspace_bytes;
@@ -173,7 +176,8 @@ class Emitter {
 
   std::string header() const {
     return print_header(cat("How to use ", options_.model_name, ", which Relay compiled for ", target_.text),
-                        plan_, has_values() ? list_types(program_.interface) : std::vector<std::string>());
+                        plan_, plan_.in_place,
+                        has_values() ? list_types(program_.interface) : std::vector<std::string>());
   }
   bool is_file() const { return options_.weights == Weights::kFile; }
   bool has_values() const { return !program_.functions.empty(); }
@@ -258,9 +262,10 @@ class Emitter {
       if (s.kernel) {
         out += launches(i, s);
       } else if (plan_.values[s.inputs[0]].bytes > 0) {
+        const std::string to = place(plan_.values[s.outputs[0]]), from = place(plan_.values[s.inputs[0]]);
         out +=
-            cat("  r.error = cudaMemcpyAsync(", place(plan_.values[s.outputs[0]]), ", ",
-                place(plan_.values[s.inputs[0]]), ", ", plan_.values[s.inputs[0]].bytes,
+            cat("  if (", to, " != ", from, ") r.error = cudaMemcpyAsync(", to, ", ", from, ", ",
+                plan_.values[s.inputs[0]].bytes,
                 ", cudaMemcpyDeviceToDevice, r.stream);\n  if (r.error != cudaSuccess) return \"a copy\";\n");
       }
     }
@@ -274,8 +279,9 @@ class Emitter {
   }
 
   std::string tables(const std::string& description) const {
-    std::string out = cat(print_ports(plan_, extents_, !has_values() || program_.interface.tensors_only),
-                          "struct Weight {\n  uint64_t from, bytes, at;\n};\nconst Weight kWeights[] = {\n");
+    std::string out =
+        cat(print_ports(plan_, extents_, plan_.in_place, !has_values() || program_.interface.tensors_only),
+            "struct Weight {\n  uint64_t from, bytes, at;\n};\nconst Weight kWeights[] = {\n");
     for (const Weight& w : weights_) out += cat("    {", w.from, ", ", w.bytes, ", ", w.at, "},\n");
     out += "    {0, 0, 0},\n};\n";
     size_t most_extents = 0;

@@ -75,6 +75,23 @@ TEST(CudaValues, OutputsWithoutAPlaceLiveInTheHostsMemory) {
   EXPECT_EQ(static_cast<const float*>(r.out[1].data)[99], 2);
 }
 
+// What the context gave is an input, before and after runs that failed.
+TEST(CudaValues, ACancelledRunCanBeTriedAgain) {
+  BranchRun r;
+  r.out[0] = r.out[1] = {};
+  ASSERT_EQ(r.go(), RELAY_OK) << r.said();
+  r.in[0] = r.out[0];
+  for (int k = 0; k < 3; ++k) {
+    r.api->cancel(r.context);
+    ASSERT_EQ(r.go(), RELAY_CANCELLED) << k;
+  }
+  ASSERT_EQ(r.go(), RELAY_OK) << r.said();
+  for (size_t i = 0; i < 100; ++i) {
+    ASSERT_EQ(static_cast<const float*>(r.out[0].data)[i], 8) << i;
+    ASSERT_EQ(static_cast<const float*>(r.out[1].data)[i], 4) << i;
+  }
+}
+
 // C: however a run ends, nothing of it touches the caller's memory afterwards, and the
 // context runs again.
 TEST(CudaValues, ACopyThatFailsEndsTheRun) {

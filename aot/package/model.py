@@ -71,6 +71,8 @@ class Model:
         error = ctypes.create_string_buffer(256)
         if denormals not in _DENORMALS:
             raise ValueError(f"denormals={denormals!r} is none of None, 'flush' and 'keep'")
+        if not 0 <= threads <= 1024:
+            raise ValueError(f"threads={threads} is not from 0 to 1024")
         options = _OpenOptions(struct_size=ctypes.sizeof(_OpenOptions), threads=threads, denormals=_DENORMALS[denormals])
         options.error, options.error_size = ctypes.cast(error, c_char_p), len(error)
         if self._api.model_open(byref(options), byref(self._model)) != 0:
@@ -86,7 +88,7 @@ class Model:
             self._api.context_free(self._context)
             self._api.model_close(self._model)
 
-    def run(self, *arrays, **named):
+    def run(self, /, *arrays, **named):
         """Arrays for the inputs, in order or by name. Gives the output, or a dict of the outputs if there are several."""
         given = dict(zip(self.inputs, arrays), **named)
         if len(arrays) > len(self.inputs) or len(given) != len(arrays) + len(named) or set(given) != set(self.inputs):
@@ -103,9 +105,11 @@ class Model:
 
     @staticmethod
     def _array(port, array):
-        array = np.ascontiguousarray(array)
+        array = np.require(array, requirements=["C", "ALIGNED"])  # copies what does not lie so; keeps rank 0
         if array.dtype.name != port["dtype"]:
             raise TypeError(f"`{port['name']}` is {port['dtype']}, and {array.dtype.name} was given")
+        if not array.dtype.isnative:
+            raise TypeError(f"`{port['name']}` has the byte order of other machines: give x.astype('{port['dtype']}')")
         return array
 
     @staticmethod

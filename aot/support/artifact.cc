@@ -42,7 +42,11 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
       const unsigned threads = options.threads   ? options.threads
                                : kDefaultThreads ? kDefaultThreads
                                                  : usable_cores();
-      if (!m->pool.start(threads, memory, m->denormals)) {
+      if (threads > kMostRunThreads) {
+        say(options.error, options.error_size, "`threads` of the options is %u: at most %u may run a model",
+            threads, kMostRunThreads);
+        status = RELAY_USAGE;
+      } else if (!m->pool.start(threads, memory, m->denormals)) {
         say(options.error, options.error_size, "cannot start %u threads", threads);
         status = RELAY_LIMIT;
       }

@@ -57,6 +57,9 @@ __attribute__((format(printf, 3, 4))) void say(char* to, size_t size, const char
 
 // --- Options -------------------------------------------------------------------------------------
 
+// More threads than this are a mistake: to start them takes seconds.
+[[maybe_unused]] constexpr unsigned kMostRunThreads = 1024;
+
 // The options as far as the caller's header has them, and who gives memory. `model` is the place
 // for what is opened.
 relay_status read_options(const relay_open_options* given, relay_model** model, relay_open_options* options,

@@ -86,8 +86,8 @@ RELAY_EXPORT relay_status relay_context_create(relay_model* m, relay_context** c
     if (streams) cudaStreamDestroy(c->stream);
     release_context(c);
     char why[160];
-    say(why, sizeof why, "device %d has no stream or no memory for a context (%llu bytes): %s", m->device,
-        static_cast<unsigned long long>(kDeviceBytes), cudaGetErrorString(error));
+    say(why, sizeof why, "there is no memory or no stream on device %d for a context (%llu bytes): %s",
+        m->device, static_cast<unsigned long long>(kDeviceBytes), cudaGetErrorString(error));
     return no_context(m, status_of(error), why);
   }
   c->device_memory = static_cast<unsigned char*>(memory);

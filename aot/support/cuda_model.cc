@@ -22,7 +22,11 @@ struct relay_context {
   int32_t failures[kFailureWords + 1];
   void* held[kOutputCount + 1];  // outputs that live in the context, in the host's memory
   size_t held_bytes[kOutputCount + 1];
-  int64_t held_shapes[kMostDims * kOutputCount + 1];
+  void* spare[kOutputCount + 1];  // where they were before, if the last run read them there
+  size_t spare_bytes[kOutputCount + 1];
+  // Of plans: the extents of `held` and `spare`. Which of the two has row 1, `held_row` says.
+  int64_t held_shapes[2][kMostDims * kOutputCount + 1];
+  bool held_row[kOutputCount + 1];
   Stop stop;
   char error[kErrorSize];
 };
@@ -56,7 +60,7 @@ relay_status copy_weights(relay_model* m, const unsigned char* from, char* error
   void* memory = nullptr;
   cudaError_t wrong = cudaMalloc(&memory, kDeviceWeightsBytes);
   if (wrong != cudaSuccess) {
-    say(error, error_size, "device %d has no memory for the weights (%llu bytes): %s", m->device,
+    say(error, error_size, "there is no memory on device %d for the weights (%llu bytes): %s", m->device,
         static_cast<unsigned long long>(kDeviceWeightsBytes), cudaGetErrorString(wrong));
     return status_of(wrong);
   }

@@ -29,7 +29,8 @@ class Begun {
 relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTensor* const* outputs,
                          const int64_t* variables) {
   c->stop.start_run();
-  const relay_status placed = place_outputs(c, outputs, variables);
+  relay_status placed = place_outputs(c, inputs, outputs, variables);
+  if (placed == RELAY_OK) placed = check_apart(c, inputs, outputs);
   if (placed != RELAY_OK) return placed;
   const OnDevice here(c->model->device);
   if (here.error != cudaSuccess) return failed(c, "the device of the model cannot be used", here.error);

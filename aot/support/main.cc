@@ -95,7 +95,8 @@ bool assign(const Port* ports, size_t count, const char** files, const char* rol
   if (i < count) {
     fails(RELAY_USAGE, "%s `%s` is given twice, by %s and %s", role, ports[i].name, files[i], file);
   } else {
-    fails(RELAY_USAGE, "the model has %zu %ss, so there is none for %s", count, role, word);
+    fails(RELAY_USAGE, "the model has %zu %s%s, so there is none for %s", count, role, count == 1 ? "" : "s",
+          word);
   }
   return false;
 }
@@ -206,8 +207,8 @@ int read_arguments(int argc, char** argv, Arguments* a) {
         if (!assign(kOutputs, kOutputCount, a->outputs, "output", optarg)) return RELAY_USAGE;
         break;
       case 't':
-        if (!number(optarg, 1024, &a->threads) || a->threads != static_cast<unsigned>(a->threads))
-          return fails(RELAY_USAGE, "--threads: %s is no number from 0 to 1024", optarg);
+        if (!number(optarg, kMostRunThreads, &a->threads) || a->threads != static_cast<unsigned>(a->threads))
+          return fails(RELAY_USAGE, "--threads: %s is no number from 0 to %u", optarg, kMostRunThreads);
         break;
       case 'n':
         if (strcmp(optarg, "flush") != 0 && strcmp(optarg, "keep") != 0)
@@ -230,21 +231,8 @@ int read_arguments(int argc, char** argv, Arguments* a) {
   return -1;
 }
 
-#ifdef RELAY_WEIGHTS_FILE
-// The file beside this program, however it was found; null if that is not known.
-const char* weights_beside_program() {
-  static char path[4096 + sizeof RELAY_WEIGHTS_FILE];
-  const ssize_t size = readlink("/proc/self/exe", path, 4096);
-  if (size <= 0 || size >= 4096) return nullptr;
-  path[size] = 0;
-  strcpy(strrchr(path, '/') + 1, RELAY_WEIGHTS_FILE);
-  return path;
-}
-#endif
-
 int run_model(relay_context* context, const Arguments& a) {
-  Array arrays[kInputCount + 1];
-  memset(arrays, 0, sizeof arrays);
+  static Array arrays[kInputCount + 1];  // half a KiB each: a stack has no room for 20000
   const DLTensor* in[kInputCount + 1];
   DLTensor results[kOutputCount + 1];
   DLTensor* out[kOutputCount + 1];
@@ -287,9 +275,6 @@ int main(int argc, char** argv) {
     options.threads = static_cast<uint32_t>(arguments.threads);
     options.weights_path = arguments.weights;
     options.denormals = arguments.denormals;
-#ifdef RELAY_WEIGHTS_FILE
-    if (options.weights_path == nullptr) options.weights_path = weights_beside_program();
-#endif
     options.error = error;
     options.error_size = sizeof error;
     relay_model* model = nullptr;

@@ -21,7 +21,11 @@ struct relay_context {
   size_t workspace_bytes;
   void* held[kOutputCount + 1];  // outputs that live in the context
   size_t held_bytes[kOutputCount + 1];
-  int64_t held_shapes[kMostDims * kOutputCount + 1];
+  void* spare[kOutputCount + 1];  // where they were before, if the last run read them there
+  size_t spare_bytes[kOutputCount + 1];
+  // Of plans: the extents of `held` and `spare`. Which of the two has row 1, `held_row` says.
+  int64_t held_shapes[2][kMostDims * kOutputCount + 1];
+  bool held_row[kOutputCount + 1];
   VtaContext vta;
   Stop stop;
   char error[kErrorSize];

@@ -24,7 +24,8 @@ relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTens
   for (size_t i = 0; i < kInputCount; ++i) {
     in[i] = memory_of(*inputs[i]);
   }
-  relay_status status = place_outputs(c, outputs, variables);
+  relay_status status = place_outputs(c, inputs, outputs, variables);
+  if (status == RELAY_OK) status = check_apart(c, inputs, outputs);
   if (status != RELAY_OK) return status;
   for (size_t i = 0; i < kOutputCount; ++i) {
     out[i] = memory_of(*outputs[i]);

@@ -4,8 +4,13 @@
 
 namespace {
 
+// Do the elements stand in order, without gaps? Where there are none, strides say nothing. The
+// number of elements fits 64 bits.
 bool dense(const DLTensor& t) {
   if (t.strides == nullptr) return true;
+  for (int32_t d = 0; d < t.ndim; ++d) {
+    if (t.shape[d] == 0) return true;
+  }
   int64_t expected = 1;
   for (int32_t d = t.ndim; d-- > 0;) {
     if (t.shape[d] != 1 && t.strides[d] != expected) return false;
@@ -20,6 +25,8 @@ int64_t extent_wanted(int64_t extent, const int64_t* variables) {
   return extent >= 0 || extent == kUnknown ? extent : dynamic_extent(-1 - extent, variables);
 }
 
+constexpr int32_t kMostRankShown = 16;  // more is memory that was never set
+
 void show_shape(char* to, size_t size, const int64_t* shape, int32_t rank) {
   size_t used = static_cast<size_t>(snprintf(to, size, "("));
   for (int32_t d = 0; d < rank && used < size; ++d) {
@@ -27,6 +34,31 @@ void show_shape(char* to, size_t size, const int64_t* shape, int32_t rank) {
         snprintf(to + used, size - used, d ? ", %lld" : "%lld", static_cast<long long>(shape[d])));
   }
   if (used < size) snprintf(to + used, size - used, ")");
+}
+
+// "float64", "bool", "int8x4"
+void show_dtype(char* to, size_t size, DLDataType t) {
+  static constexpr const char* kNames[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
+  char lanes[16] = "", bits[16] = "";
+  if (t.lanes != 1) snprintf(lanes, sizeof lanes, "x%u", static_cast<unsigned>(t.lanes));
+  if (t.code != kDLBool || t.bits != 8) snprintf(bits, sizeof bits, "%u", static_cast<unsigned>(t.bits));
+  if (t.code < sizeof kNames / sizeof kNames[0]) {
+    snprintf(to, size, "%s%s%s", kNames[t.code], bits, lanes);
+  } else {
+    snprintf(to, size, "of dtype code %u with %u bits", static_cast<unsigned>(t.code),
+             static_cast<unsigned>(t.bits));
+  }
+}
+
+// The shape that a tensor has, or what it lacks for one.
+void show_given(char* to, size_t size, const DLTensor& t) {
+  if (t.ndim < 0 || t.ndim > kMostRankShown) {
+    snprintf(to, size, "rank %d", static_cast<int>(t.ndim));
+  } else if (t.shape == nullptr && t.ndim > 0) {
+    snprintf(to, size, "none: `shape` is null");
+  } else {
+    show_shape(to, size, t.shape, t.ndim);
+  }
 }
 
 // "(4, n = 3, ?)"
@@ -63,7 +95,9 @@ relay_status check_tensor(relay_context* c, const char* role, const Port& port, 
   }
   if (!check_device(c, role, port, *t)) return RELAY_USAGE;
   if (t->dtype.code != port.dtype_code || t->dtype.bits != port.dtype_bits || t->dtype.lanes != 1) {
-    say(c->error, kErrorSize, "%s `%s` must be %s", role, port.name, port.dtype_name);
+    char got[64];
+    show_dtype(got, sizeof got, t->dtype);
+    say(c->error, kErrorSize, "%s `%s` must be %s, it is %s", role, port.name, port.dtype_name, got);
     return RELAY_USAGE;
   }
   bool fits = t->ndim == port.rank && (t->ndim == 0 || t->shape != nullptr);
@@ -74,17 +108,17 @@ relay_status check_tensor(relay_context* c, const char* role, const Port& port, 
   if (!fits) {
     char want[128], got[128];
     show_wanted(want, sizeof want, port, variables);
-    show_shape(got, sizeof got, t->shape, t->ndim < 0 || t->ndim > 16 || t->shape == nullptr ? 0 : t->ndim);
+    show_given(got, sizeof got, *t);
     say(c->error, kErrorSize, "%s `%s` must have shape %s, it has %s", role, port.name, want, got);
-    return RELAY_USAGE;
-  }
-  if (!dense(*t)) {
-    say(c->error, kErrorSize, "%s `%s` is not dense and row-major: copy it first", role, port.name);
     return RELAY_USAGE;
   }
   size_t bytes;
   if (!count_bytes(element_bytes(port), static_cast<uint32_t>(t->ndim), t->shape, &bytes)) {
     say(c->error, kErrorSize, "%s `%s` has more bytes than there can be", role, port.name);
+    return RELAY_USAGE;
+  }
+  if (!dense(*t)) {
+    say(c->error, kErrorSize, "%s `%s` is not dense and row-major: copy it first", role, port.name);
     return RELAY_USAGE;
   }
   const unsigned char* data = memory_of(*t);
@@ -129,10 +163,81 @@ relay_status check_inputs(relay_context* c, const DLTensor* const* inputs, int64
   return RELAY_OK;
 }
 
-// An output that the context holds: its memory and its extents.
-void describe_held(relay_context* c, size_t i, void* memory, const int64_t* extents, DLTensor* t) {
-  int64_t* shape = c->held_shapes + i * kMostDims;
-  for (int32_t d = 0; d < kOutputs[i].rank; ++d) shape[d] = extents[d];
+// Where the elements of a tensor are, that was checked; nowhere if it has none or no memory yet.
+struct Bytes {
+  uintptr_t begin, end;
+};
+Bytes bytes_of(const Port& port, const DLTensor& t) {
+  size_t bytes = 0;
+  if (t.data == nullptr ||
+      !count_bytes(element_bytes(port), static_cast<uint32_t>(t.ndim), t.shape, &bytes) || bytes == 0)
+    return {0, 0};
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(memory_of(t));
+  return {begin, begin + bytes};
+}
+bool overlap(Bytes a, Bytes b) { return a.begin < b.end && b.begin < a.end; }
+
+bool may_replace(size_t output, size_t input) {
+  for (size_t i = 0; i < kInPlaceCount; ++i) {
+    if (kInPlacePairs[i].output == output && kInPlacePairs[i].input == input) return true;
+  }
+  return false;
+}
+
+// An output shares no memory but that of an input which it may replace, then all of it. Looks at
+// each pair of an output and another tensor.
+relay_status check_apart(relay_context* c, const DLTensor* const* inputs, DLTensor* const* outputs) {
+  Bytes in[kInputCount + 1], out[kOutputCount + 1];
+  for (size_t i = 0; i < kInputCount; ++i) in[i] = bytes_of(kInputs[i], *inputs[i]);
+  for (size_t o = 0; o < kOutputCount; ++o) {
+    out[o] = bytes_of(kOutputs[o], *outputs[o]);
+    for (size_t i = 0; i < kInputCount; ++i) {
+      if (!overlap(out[o], in[i])) continue;
+      const bool may = may_replace(o, i);
+      if (may && out[o].begin == in[i].begin) continue;
+      say(c->error, kErrorSize, "output `%s` lies on input `%s`: %s", kOutputs[o].name, kInputs[i].name,
+          may ? "give it all of that memory or none" : "give it other memory");
+      return RELAY_USAGE;
+    }
+    for (size_t other = 0; other < o; ++other) {
+      if (!overlap(out[o], out[other])) continue;
+      say(c->error, kErrorSize, "output `%s` lies on output `%s`: give it other memory", kOutputs[o].name,
+          kOutputs[other].name);
+      return RELAY_USAGE;
+    }
+  }
+  return RELAY_OK;
+}
+
+// Does an input lie in this memory, or have these extents? One without elements has only extents.
+bool is_read(const DLTensor* const* inputs, const void* memory, size_t bytes, const int64_t* shape) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(memory);
+  for (size_t i = 0; i < kInputCount; ++i) {
+    if (inputs[i]->shape == shape) return true;
+    if (overlap(bytes_of(kInputs[i], *inputs[i]), {begin, begin + bytes})) return true;
+  }
+  return false;
+}
+
+template <class T>
+void exchange(T& a, T& b) {
+  T before = a;
+  a = b;
+  b = before;
+}
+
+// An output that still has what the context gave it in the run before is one without memory: the
+// caller uses its tensor again. It stays where it is if it may replace an input there.
+void forget_held(const void* held, size_t output, const DLTensor* const* inputs, DLTensor* t) {
+  if (t == nullptr || held == nullptr || t->data != held) return;
+  for (size_t i = 0; i < kInputCount; ++i) {
+    if (inputs[i]->data == held && may_replace(output, i)) return;
+  }
+  t->data = nullptr;
+}
+
+// An output that the context holds. The caller's tensor refers to its memory and to its extents.
+void describe_held(size_t i, void* memory, int64_t* shape, DLTensor* t) {
   memset(t, 0, sizeof *t);
   t->data = memory;
   t->device.device_type = kDLCPU;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -15,6 +16,26 @@ unsigned usable_cores() {
   const int count = CPU_COUNT(&set);
   return count > 0 ? static_cast<unsigned>(count) : 1;
 }
+
+// While it lives, signals do not interrupt this thread, nor those that it starts: their handlers
+// run on threads of the program, which may wait for them with sigwait. What a thread's own
+// instruction raises is not put off, nor the clock of a profiler.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF};
+    for (const int signal : own) sigdelset(&blocked, signal);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 // For how long a thread looks again before it sleeps. The loops of a model follow each other within
 // less than that, and to be woken takes longer than many of them.
@@ -42,13 +63,19 @@ class Pool {
     patient_ = usable_cores() >= threads;
     workers_ = static_cast<Worker*>(memory.allocate(memory.self, count_ * sizeof(Worker), kAlignment));
     if (workers_ == nullptr) return false;
-    for (unsigned i = 0; i < count_; ++i) {
-      workers_[i].pool = this;
-      workers_[i].index = i + 1;
-      if (pthread_create(&workers_[i].thread, nullptr, work, &workers_[i]) != 0) {
-        stop(i);
-        return false;
+    unsigned started = 0;
+    {
+      const NoSignals for_the_threads;
+      for (; started < count_; ++started) {
+        Worker& worker = workers_[started];
+        worker.pool = this;
+        worker.index = started + 1;
+        if (pthread_create(&worker.thread, nullptr, work, &worker) != 0) break;
       }
+    }
+    if (started < count_) {
+      stop(started);
+      return false;
     }
     owner_ = getpid();
     // Where there is no such file, every model has its threads to itself.

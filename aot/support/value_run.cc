@@ -27,6 +27,19 @@ struct Start {
 
 void release_held(relay_context* c) {
   for (size_t i = 0; i < kOutputCount; ++i) {
+    const Value held(static_cast<Cell*>(c->held[i])), spare(static_cast<Cell*>(c->spare[i]));
+    c->held[i] = c->spare[i] = nullptr;
+  }
+}
+
+// Releases the results of the run before. Those that inputs of this run lie in become `spare`: the
+// caller may hand over what it was given, and again if this run fails.
+void release_unread(relay_context* c, const DLTensor* const* inputs) {
+  for (size_t i = 0; i < kOutputCount; ++i) {
+    Cell* held = static_cast<Cell*>(c->held[i]);
+    if (held == nullptr) continue;
+    const size_t bytes = bytes_of(held, element_bytes(kOutputs[i]));
+    if (is_read(inputs, held->data, bytes, held->extents())) exchange(c->held[i], c->spare[i]);
     const Value released(static_cast<Cell*>(c->held[i]));
     c->held[i] = nullptr;
   }
@@ -75,7 +88,7 @@ relay_status give(relay_context* c, Run& run, size_t i, Cell* cell, DLTensor* t)
     if (!kept) return RELAY_OK;
     Cell* held = kept.leave();
     c->held[i] = held;
-    describe_held(c, i, held->data, held->extents(), t);
+    describe_held(i, held->data, held->extents(), t);
     return RELAY_OK;
   }
   if (memcmp(t->shape, cell->extents(), cell->rank * sizeof(int64_t)) != 0) {
@@ -95,11 +108,13 @@ relay_status run_tensors(relay_context* c, const DLTensor* const* inputs, DLTens
   c->stop.start_run();
   for (size_t i = 0; i < kOutputCount; ++i) {
     DLTensor* t = outputs[i];
+    if (const Cell* held = static_cast<Cell*>(c->held[i])) forget_held(held->data, i, inputs, t);
     if (t != nullptr && t->data == nullptr) continue;
     const relay_status status = check_tensor(c, "output", kOutputs[i], t, variables);
     if (status != RELAY_OK) return status;
   }
-  release_held(c);
+  if (const relay_status status = check_apart(c, inputs, outputs); status != RELAY_OK) return status;
+  release_unread(c, inputs);
   Start start(c);
   start.run.outputs = outputs;
   Stay stay(c, start.run, true);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,18 +19,32 @@ namespace {
 
 #ifdef RELAY_WEIGHTS_FILE
 
+// Where this code is: the library that was loaded, or the program that it was linked into. The C
+// library knows a program by the name that it was called by, which says no folder if it was looked
+// for in PATH, and a static one not at all: the system tells, into `room`. Null if nobody does.
+const char* path_of_this_code(char* room, size_t size) {
+  Dl_info info;
+  link_map* map = nullptr;
+  const bool known = dladdr1(reinterpret_cast<const void*>(&relay_get_api), &info,
+                             reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0;
+  if (known && map != nullptr && map->l_name != nullptr && map->l_name[0] != 0) return map->l_name;
+  const ssize_t length = readlink("/proc/self/exe", room, size - 1);
+  if (length <= 0 || static_cast<size_t>(length) == size - 1) return known ? info.dli_fname : nullptr;
+  room[length] = 0;
+  return room;
+}
+
 relay_status map_weights(WeightsFile* f, const char* path, char* error, size_t error_size) {
-  char beside[4096];
+  char here[4096], beside[4096];
   if (path == nullptr) {
-    // The file stands beside the library.
-    Dl_info info;
-    if (dladdr(reinterpret_cast<const void*>(&relay_get_api), &info) == 0 || info.dli_fname == nullptr) {
+    const char* code = path_of_this_code(here, sizeof here);
+    if (code == nullptr) {
       say(error, error_size, "cannot tell where this library is: give weights_path");
       return RELAY_BAD_MODEL;
     }
-    const char* slash = strrchr(info.dli_fname, '/');
-    const int folder = slash ? static_cast<int>(slash - info.dli_fname) + 1 : 0;
-    if (snprintf(beside, sizeof beside, "%.*s%s", folder, info.dli_fname, RELAY_WEIGHTS_FILE) >=
+    const char* slash = strrchr(code, '/');
+    const int folder = slash ? static_cast<int>(slash - code) + 1 : 0;
+    if (snprintf(beside, sizeof beside, "%.*s%s", folder, code, RELAY_WEIGHTS_FILE) >=
         static_cast<int>(sizeof beside)) {
       say(error, error_size, "the path of the weights is too long");
       return RELAY_BAD_MODEL;
@@ -39,7 +54,11 @@ relay_status map_weights(WeightsFile* f, const char* path, char* error, size_t e
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is refused, and not waited for
   if (file < 0) {
     const relay_status status = errno == ENOMEM ? RELAY_LIMIT : RELAY_BAD_MODEL;
-    say(error, error_size, "cannot open the weights %s: %s", path, strerror(errno));
+    say(error, error_size, "cannot open the weights %s: %s%s", path, strerror(errno),
+        path != beside || beside[0] == '/'
+            ? ""
+            : " (the library was loaded by a relative path: if the process is in another folder by now, "
+              "load it by a whole path)");
     return status;
   }
   struct stat about;

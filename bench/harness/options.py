@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CONVOLUTIONAL = (
     "resnet18", "resnet50", "mobilenet_v1", "mobilenet_v2", "vgg16",
     "squeezenet1_1", "densenet121", "efficientnet_b0", "dqn", "dcgan",
+    "mobilenet_g", "resnext50",
 )  # fmt: skip
 OPERATORS = (
     "op_matmul_1024", "op_matvec_4096", "op_conv3x3_c64_56", "op_conv1x1_c256_28", "op_conv3x3_c512_7",

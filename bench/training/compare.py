@@ -1,89 +1,88 @@
 """Trains the networks of examples/train_* beside PyTorch, from the same weights: the losses, and the time of a step.
 
-    python3 -m venv venv && venv/bin/pip install numpy scikit-learn -r bench/requirements-torch.txt      # 6 GB
+    python3 -m venv venv && venv/bin/pip install -r bench/requirements-training.txt      # 6 GB
     venv/bin/python bench/training/compare.py [mlp cnn lstm tree_lstm]
 
-Both have one thread. Exits with 1 if a loss of the first 100 steps differs by 1e-3 or more.
+PyTorch runs eagerly, and by torch.compile, which needs g++. All have one thread, and take their steps in turns. The first
+steps of torch.compile compile; how long they took is printed beside its fastest step. Exits with 1 if a loss of the
+first 100 steps differs by 1e-3 or more.
 """
 
-import importlib.util
+import argparse
 import math
 import os
+import shutil
 import sys
 import tempfile
 import time
-from typing import Any
 
-import numpy as np
 import peer
 import torch
+from networks import ROOT, batches_of, parameters_of, program_of
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 STEPS, BOUND = 100, 1e-3
-# Of each network: its folder, the schedule (rate, least rate, steps), and the steps of warming up.
+# Of each network: the schedule (rate, least rate, steps), and the steps of warming up.
 NETWORKS = {
-    "mlp": ("train_digits", (0.1, 0.001, 880), 20),
-    "cnn": ("train_digits", (0.005, 0.0001, 880), 20),
-    "lstm": ("train_char_rnn", (0.005, 0.0005, 1000), 20),
-    "tree_lstm": ("train_tree_lstm", (0.01, 0.001, 600), 1),
+    "mlp": ((0.1, 0.001, 880), 20),
+    "cnn": ((0.005, 0.0001, 880), 20),
+    "lstm": ((0.005, 0.0005, 1000), 20),
+    "tree_lstm": ((0.01, 0.001, 600), 1),
 }
 
 
-def program_of(folder: str) -> Any:
-    """The example's train.py."""
-    path = os.path.join(ROOT, "examples", folder)
-    sys.path.insert(0, os.path.join(ROOT, "examples", "train_digits"))
-    spec = importlib.util.spec_from_file_location(folder, os.path.join(path, "train.py"))
-    program = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(program)
-    return program
-
-
-def batches_of(network: str, program: Any) -> Any:
-    if network == "lstm":
-        return program.batches(program.read(os.path.join(ROOT, "docs", "*.md")), 1, 0)
-    if network == "tree_lstm":
-        return program.batches(1, 0)
-    return program.batches(*program.split(*program.digits())[0], 1, 0)
-
-
 def rate_of(network: str, t: int) -> float:
-    (rate, least, steps), warm = NETWORKS[network][1:]
+    (rate, least, steps), warm = NETWORKS[network]
     return (least + (rate - least) * (1 + math.cos(math.pi * t / steps)) / 2) * min(1, (t + 1) / warm)
 
 
-def compare(network: str, relay: str, made: str) -> bool:
-    program = program_of(NETWORKS[network][0])
+def compare(network: str, options: argparse.Namespace, made: str) -> bool:
+    program = program_of(network)
     training = program.training
-    compiler = training.Compiler(relay, os.path.dirname(program.__file__), made)
+    compiler = training.Compiler(options.relay, os.path.dirname(program.__file__), made)
     step = training.Step(compiler.step(network), 1)
-    count = {"tree_lstm": 5, "mlp": 4}.get(network, 6)
+    count = parameters_of(network)
     training.initialise(step, count, 1)
-    parameters = [torch.nn.Parameter(torch.from_numpy(array.copy())) for array in step.now[:count]]
-    optimiser = peer.optimiser(network, parameters)
-    differences, ours, theirs = [], [], []
-    for t, batch in zip(range(STEPS), batches_of(network, program)):
+    peers = {"PyTorch": peer.Peer(network, step.now[:count], compiled=False)}
+    if not options.eager:
+        peers["torch.compile"] = peer.Peer(network, step.now[:count], compiled=True)
+    differences: list[float] = []
+    times: dict[str, list[float]] = {name: [] for name in ["relay", *peers]}
+    for t, batch in zip(range(options.steps), batches_of(network, program, options.data)):
         tensors = [torch.from_numpy(array) for array in batch]
         begin = time.perf_counter()
         loss = float(step.run(*batch))
-        middle = time.perf_counter()
-        expected = peer.step(network, parameters, optimiser, rate_of(network, t), tensors)
-        differences.append(abs(loss - expected))
-        ours.append(middle - begin)
-        theirs.append(time.perf_counter() - middle)
-    print(f"{network:10} loss {loss:.6f}, largest difference {max(differences):.1e}; fastest step: "
-          f"relay {min(ours) * 1e3:.3f} ms, PyTorch {min(theirs) * 1e3:.3f} ms")
+        times["relay"].append(time.perf_counter() - begin)
+        for name, other in peers.items():
+            begin = time.perf_counter()
+            expected = other.step(rate_of(network, t), tensors)
+            times[name].append(time.perf_counter() - begin)
+            differences.append(abs(loss - expected))
+    fastest = ", ".join(f"{name} {min(all_of) * 1e3:.3f} ms" for name, all_of in times.items())
+    print(f"{network:10} loss {loss:.6f}, largest difference {max(differences):.1e}; fastest step: {fastest}")
+    if not options.eager:
+        # What is compiled again for other shapes counts in whichever step it falls.
+        most = max(times["torch.compile"])
+        print(f"{'':10} torch.compile: {sum(times['torch.compile']):.1f} s in all, {most:.1f} s in its longest step")
     return max(differences) < BOUND
 
 
 def main() -> None:
-    chosen = sys.argv[1:] or list(NETWORKS)
-    if unknown := [name for name in chosen if name not in NETWORKS]:
-        sys.exit(f"compare.py: there is no network {unknown[0]}: there are {', '.join(NETWORKS)}")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("networks", nargs="*", help=f"{', '.join(NETWORKS)}; all unless some are named")
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--eager", action="store_true", help="without torch.compile")
+    parser.add_argument("--data", help="a .npz file in the place of scikit-learn's digits: see examples/train_digits/README.md")
+    parser.add_argument("--relay", default=os.environ.get("RELAY", os.path.join(ROOT, "relay")), help="the command")
+    options = parser.parse_args()
+    if unknown := [name for name in options.networks if name not in NETWORKS]:
+        parser.error(f"there is no network {unknown[0]}: there are {', '.join(NETWORKS)}")
+    if options.steps < 1:
+        parser.error("--steps is at least 1")
+    if not options.eager and not shutil.which("g++"):
+        parser.error("torch.compile needs g++ (`apt-get install g++`), or --eager leaves it out")
     torch.set_num_threads(1)
-    relay = os.environ.get("RELAY", os.path.join(ROOT, "relay"))
     with tempfile.TemporaryDirectory() as made:
-        if not all([compare(network, relay, made) for network in chosen]):
+        if not all([compare(network, options, made) for network in options.networks or NETWORKS]):
             sys.exit(f"compare.py: a loss differs by {BOUND} or more")
 
 

@@ -1,5 +1,6 @@
-"""The networks of examples/train_* in PyTorch, with its optimisers, eagerly."""
+"""The networks of examples/train_* in PyTorch, with its optimisers: eagerly, or by torch.compile."""
 
+import numpy
 import torch
 from torch.nn import functional
 
@@ -61,15 +62,32 @@ def optimiser(network: str, p: Parameters) -> torch.optim.Optimizer:
     return torch.optim.AdamW([decayed, {"params": p[1::2], "weight_decay": 0.0}], lr=1, eps=1e-8)
 
 
-def step(network: str, p: Parameters, by: torch.optim.Optimizer, rate: float, batch: list[torch.Tensor]) -> float:
-    for group in by.param_groups:
-        group["lr"] = rate
-    by.zero_grad()
-    loss = LOSSES[network](p, *batch)
-    loss.backward()
-    if network in CLIP:
-        norm = torch.sqrt(sum((x.grad ** 2).sum() for x in p))
-        for x in p:
-            x.grad.mul_(torch.clamp(CLIP[network] / norm, max=1.0))
-    by.step()
-    return loss.item()
+class Peer:
+    """A training of one network. Compiled, its loss with the way back and its optimiser are what torch.compile makes."""
+
+    def __init__(self, network: str, arrays: list[numpy.ndarray], compiled: bool) -> None:
+        self.network = network
+        self.parameters = [torch.nn.Parameter(torch.from_numpy(array.copy())) for array in arrays]
+        self.by = optimiser(network, self.parameters)
+        self.loss_of, self.update = LOSSES[network], self.by.step
+        if compiled:
+            # A rate that is a number of Python would be compiled into the step, which then is made again for each.
+            for group in self.by.param_groups:
+                group["lr"] = torch.tensor(1.0)
+            self.loss_of, self.update = torch.compile(self.loss_of), torch.compile(self.by.step)
+
+    def step(self, rate: float, batch: list[torch.Tensor]) -> float:
+        for group in self.by.param_groups:
+            if isinstance(group["lr"], torch.Tensor):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
+        self.by.zero_grad()
+        loss = self.loss_of(self.parameters, *batch)
+        loss.backward()
+        if self.network in CLIP:
+            norm = torch.sqrt(sum((x.grad ** 2).sum() for x in self.parameters))
+            for x in self.parameters:
+                x.grad.mul_(torch.clamp(CLIP[self.network] / norm, max=1.0))
+        self.update()
+        return loss.item()

@@ -24,7 +24,7 @@ from .operators import (
     op_softmax_12x128x128,
 )
 from .recurrent import recurrent
-from .resnet import resnet18, resnet34, resnet50
+from .resnet import resnet18, resnet34, resnet50, resnext50
 from .squeezenet import squeezenet1_1
 from .vgg import vgg16
 
@@ -54,6 +54,7 @@ NETWORKS: dict[str, Network] = {
         Network("resnet18", resnet18, 11_689_512),
         Network("resnet34", resnet34, 21_797_672),
         Network("resnet50", resnet50, 25_557_032),
+        Network("resnext50", resnext50, 25_028_904),
         Network("mobilenet_v1", mobilenet_v1, 4_231_976),
         Network("mobilenet_v2", mobilenet_v2, 3_504_872),
         Network("mobilenet_g", mobilenet_g, 4_901_576),

@@ -78,8 +78,8 @@ class Function(deploy.Model):
 class Step:
     """A compiled step and its carried tensors, by name.
 
-    There are two buffers for each: a run reads one and writes the other, and then they change places. So nothing is copied.
-    The C interface does not let an output lie on an input, so one buffer is not enough.
+    A tensor that the step may update in place has one buffer, which it reads and writes. Others have two: a run reads one and
+    writes the other, and then they change places. So nothing is copied.
     """
 
     def __init__(self, library, threads):
@@ -89,7 +89,9 @@ class Step:
         for taken, given in zip(self.ports, outputs):
             if (taken["dtype"], taken["dims"]) != (given["dtype"], given["dims"]):
                 raise Failed(f"the step takes another type as `{taken['name']}` than it gives")
-        self.now, self.next = ([np.zeros(p["dims"], p["dtype"]) for p in self.ports] for _ in range(2))
+        pairs = {(p["output"], p["input"]) for p in self.function.description.get("aliased", [])}
+        self.now = [np.zeros(p["dims"], p["dtype"]) for p in self.ports]
+        self.next = [now if (i, i) in pairs else np.zeros_like(now) for i, now in enumerate(self.now)]
         self.loss = np.zeros(outputs[-1]["dims"], outputs[-1]["dtype"])
         self.views_now, self.views_next = (self.function.views("outputs", [*arrays, self.loss]) for arrays in (self.now, self.next))
 

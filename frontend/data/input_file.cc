@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/cat.h"
+#include "base/nearest_file.h"
 
 namespace relay::frontend::data {
 namespace {
@@ -36,6 +37,12 @@ class Descriptor {
   int number_;
 };
 
+Reported refuse_without_memory(const std::string& name, uint64_t size, Diagnostics& diagnostics) {
+  diagnostics.error(Span::none(), "limit-memory",
+                    cat("not enough memory for the ", size, " bytes of `", name, "`"));
+  return kReported;
+}
+
 int open_again(int folder, const char* name, int flags) {
   int number;
   do {
@@ -53,8 +60,9 @@ Result<InputFile> InputFile::open(const std::string& path, uint64_t limit, Diagn
       path.find('\0') == std::string::npos ? open_again(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK) : -1);
   struct stat facts;
   if (file.get() < 0 || ::fstat(file.get(), &facts) != 0) {
-    diagnostics.error(Span::none(), "file-unreadable",
-                      cat("cannot open `", path, "`: ", system_message(errno)));
+    suggest_file(diagnostics.error(Span::none(), "file-unreadable",
+                                   cat("cannot read `", path, "`: ", system_message(errno))),
+                 path);
     return kReported;
   }
   if (!S_ISREG(facts.st_mode)) {
@@ -142,9 +150,7 @@ Result<std::string> InputFile::read(Diagnostics& diagnostics) const {
   try {
     out.resize(size_);
   } catch (const std::exception&) {  // bad_alloc, or a size that no string can have
-    diagnostics.error(Span::none(), "limit-memory",
-                      cat("not enough memory for the ", size_, " bytes of `", name_, "`"));
-    return kReported;
+    return refuse_without_memory(name_, size_, diagnostics);
   }
   if (!read_at(0, out.data(), size_, diagnostics)) return kReported;
   return out;
@@ -172,6 +178,7 @@ Result<bool> InputFile::read_at(uint64_t offset, void* to, uint64_t length, Diag
 Result<InputFile::Mapping> InputFile::map(Diagnostics& diagnostics) const {
   if (size_ == 0) return Mapping{};
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor_, 0);
+  if (address == MAP_FAILED && errno == ENOMEM) return refuse_without_memory(name_, size_, diagnostics);
   if (address == MAP_FAILED) {
     diagnostics.error(Span::none(), "file-unreadable",
                       cat("cannot map `", name_, "`: ", system_message(errno)));

@@ -9,8 +9,10 @@
 #include <set>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "base/file.h"
-#include "frontend/data/input_file.h"
+#include "base/nearest_file.h"
+#include "frontend/data/map_file.h"
 #include "frontend/data/name_places.h"
 #include "frontend/data/npy.h"
 #include "frontend/data/npz.h"
@@ -70,15 +72,15 @@ Result<std::vector<std::string>> files_of(const std::string& folder, const Limit
 }
 
 Result<NamedTensor> read_pb(const std::string& path, const Limits& limits, Diagnostics& diagnostics) {
-  Result<std::string> bytes = read_file(path, limits.file_bytes, diagnostics);
-  if (!bytes) return kReported;
-  return parse_onnx_tensor(*bytes, path, diagnostics);
+  const Result<InputFile::Mapping> file = map_file(path, limits.file_bytes, diagnostics);
+  if (!file) return kReported;
+  return parse_onnx_tensor(file->bytes, path, diagnostics);
 }
 
 Result<Tensor> read_npy(const std::string& path, const Limits& limits, Diagnostics& diagnostics) {
-  Result<std::string> bytes = read_file(path, limits.file_bytes, diagnostics);
-  if (!bytes) return kReported;
-  return parse_npy(*bytes, path, diagnostics);
+  const Result<InputFile::Mapping> file = map_file(path, limits.file_bytes, diagnostics);
+  if (!file) return kReported;
+  return parse_npy(file->bytes, path, diagnostics);
 }
 
 // One tensor of what was found, and its number if it comes from a test data set.
@@ -129,9 +131,9 @@ Result<std::vector<Found>> read_any(const std::string& path, Role role, const Li
   if (fs::is_directory(path, error)) return read_folder(path, role, limits, diagnostics);
   std::vector<Found> out;
   if (path.ends_with(".npz")) {
-    Result<std::string> bytes = read_file(path, limits.file_bytes, diagnostics);
-    if (!bytes) return kReported;
-    Result<NamedTensors> tensors = parse_npz(*bytes, path, limits, diagnostics);
+    const Result<InputFile::Mapping> file = map_file(path, limits.file_bytes, diagnostics);
+    if (!file) return kReported;
+    Result<NamedTensors> tensors = parse_npz(file->bytes, path, limits, diagnostics);
     if (!tensors) return kReported;
     for (NamedTensor& t : *tensors) out.push_back({std::move(t), std::nullopt});
   } else if (path.ends_with(".safetensors")) {
@@ -139,9 +141,9 @@ Result<std::vector<Found>> read_any(const std::string& path, Role role, const Li
     if (!contents) return kReported;
     for (NamedTensor& t : contents->tensors) out.push_back({std::move(t), std::nullopt});
   } else if (path.ends_with(".params")) {
-    Result<std::string> bytes = read_file(path, limits.file_bytes, diagnostics);
-    if (!bytes) return kReported;
-    Result<NamedTensors> tensors = parse_params(*bytes, path, limits, diagnostics);
+    const Result<InputFile::Mapping> file = map_file(path, limits.file_bytes, diagnostics);
+    if (!file) return kReported;
+    Result<NamedTensors> tensors = parse_params(file->bytes, path, limits, diagnostics);
     if (!tensors) return kReported;
     for (NamedTensor& t : *tensors) out.push_back({std::move(t), std::nullopt});
   } else if (path.ends_with(".npy")) {
@@ -154,13 +156,14 @@ Result<std::vector<Found>> read_any(const std::string& path, Role role, const Li
     out.push_back({std::move(*t), 0});
   } else {
     const bool exists = fs::exists(path, error);
-    diagnostics
-        .error(Span::none(), exists ? Slug("tensors-unknown-form") : Slug("file-unreadable"),
-               cat("cannot read tensors from `", path,
-                   "`: ", exists ? "its form is unknown" : "there is no such file or folder"))
-        .note(
-            "give x.npz, x.npy, x.safetensors, x.params, x.pb, a folder of NAME.npy, or a test_data_set_N/ "
-            "folder");
+    Diagnostic& d =
+        diagnostics.error(Span::none(), exists ? Slug("tensors-unknown-form") : Slug("file-unreadable"),
+                          cat("cannot read tensors from `", path,
+                              "`: ", exists ? "its form is unknown" : "there is no such file or folder"));
+    suggest_file(d, path);
+    d.note(
+        "give x.npz, x.npy, x.safetensors, x.params, x.pb, a folder of NAME.npy, or a test_data_set_N/ "
+        "folder");
     return kReported;
   }
   return out;
@@ -201,7 +204,7 @@ std::string_view word(Role role) { return role == Role::kInput ? "input" : "outp
 std::pair<Slug, std::string> what_is_wrong(const std::string& path, const Found& f, size_t wanted,
                                            Role role) {
   const std::string_view what = word(role);
-  const std::string inputs = cat(wanted, " ", what, wanted == 1 ? "" : "s");
+  const std::string inputs = counted(wanted, what);
   if (f.number) {
     return {Slug("tensor-unknown"), cat("`", path, "` holds tensor number ", *f.number,
                                         ", and there are only ", inputs, ", numbered from 0")};

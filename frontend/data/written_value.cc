@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "base/trimmed.h"
 #include "frontend/data/inputs.h"
 
@@ -91,8 +92,7 @@ std::string make_tensor(const WrittenValue& value, DType dtype, const Shape& sha
   }
   out = Tensor(dtype, shape);
   if (value.is_list && value.elements.size() != static_cast<uint64_t>(out.size()))
-    return cat("it has ", out.size(), out.size() == 1 ? " element" : " elements", " and the list ",
-               value.elements.size());
+    return cat("it has ", counted(out.size(), "element"), " and the list ", value.elements.size());
   for (int64_t i = 0; i < out.size(); ++i) {
     const std::string& element = value.elements[value.is_list ? static_cast<size_t>(i) : 0];
     if (!store(element, out, i)) return cat("`", element, "` is no ", dtype.name());

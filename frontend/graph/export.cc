@@ -10,7 +10,6 @@
 #include "base/cat.h"
 #include "frontend/graph/import.h"
 #include "frontend/graph/unique_names.h"
-#include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "ir/text/printer.h"
 #include "ir/traverse.h"

@@ -2,7 +2,7 @@
 //
 // Every call of a function marked `Primitive` becomes a node, and so does every operator call
 // outside of them; shape changes become `__nop`. The function's definition stands in the node's
-// attribute `relay`, so that graph_import.h gets back a module that computes the same bits.
+// attribute `relay`, so that import.h gets back a module that computes the same bits.
 // Constants of more than one element become parameters.
 #pragma once
 

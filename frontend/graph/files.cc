@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/cat.h"
-#include "frontend/data/input_file.h"
+#include "frontend/data/map_file.h"
 #include "frontend/data/params.h"
 
 namespace relay::frontend {
@@ -71,15 +71,16 @@ Result<GraphFiles> graph_files(const std::string& path, Diagnostics& diagnostics
 
 Result<GraphContents> read_graph(const GraphFiles& files, const GraphReadLimits& limits,
                                  Diagnostics& diagnostics) {
-  Result<std::string> json = data::read_file(files.graph, limits.files.file_bytes, diagnostics);
+  const auto json = data::map_file(files.graph, limits.files.file_bytes, diagnostics);
   if (!json) return kReported;
-  Result<Graph> graph = parse_graph(*json, files.graph, limits.graph, diagnostics);
+  Result<Graph> graph = parse_graph(json->bytes, files.graph, limits.graph, diagnostics);
   if (!graph) return kReported;
   GraphContents out{std::move(*graph), {}, files.params.empty() ? files.missing : files.params};
   if (files.params.empty()) return out;
-  Result<std::string> bytes = data::read_file(files.params, limits.files.file_bytes, diagnostics);
+  const auto bytes = data::map_file(files.params, limits.files.file_bytes, diagnostics);
   if (!bytes) return kReported;
-  Result<data::NamedTensors> params = data::parse_params(*bytes, files.params, limits.files, diagnostics);
+  Result<data::NamedTensors> params =
+      data::parse_params(bytes->bytes, files.params, limits.files, diagnostics);
   if (!params) return kReported;
   out.params = std::move(*params);
   return out;

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "base/escape.h"
 #include "base/failure.h"
 #include "base/nearest.h"
@@ -41,7 +42,7 @@ void report_missing_parameters(size_t parameters, std::span<const std::string> m
                                 missing.size() > kMostListed ? ", ..." : "");
   diagnostics
       .error(Span::none(), "graph-parameter",
-             cat("the graph has ", parameters, parameters == 1 ? " parameter" : " parameters", ", and ",
+             cat("the graph has ", counted(parameters, "parameter"), ", and ",
                  file.empty() ? std::string("no file") : cat("`", shown(file), "`"), " has no values of ",
                  names))
       .note("put the file of parameters that was written with the graph beside it");

@@ -1,4 +1,4 @@
-// From a graph (graph_json.h) and its parameters to a module (docs/graphs.md).
+// From a graph (json.h) and its parameters to a module (docs/graphs.md).
 //
 // The module has one function, @main: its parameters are the graph's inputs that are no parameters
 // of the blob, its result is the head, or the tuple of the heads. The attributes `input_names` and

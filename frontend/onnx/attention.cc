@@ -208,7 +208,7 @@ Results rotary_embedding(Node& n) {
 }
 
 constexpr Row kRows[] = {
-    {"Attention", 23, attention, "open numbers of heads that differ"},
+    {"Attention", 23, attention},
     {"ai.onnx.preview.FlexAttention", 1, flex_attention},
     {"RotaryEmbedding", 23, rotary_embedding},
 };

@@ -137,14 +137,17 @@ TEST(LinearAttention, WritesItsStepsOutOrLoops) {
   expect_type(linear("s"), "(Tensor[(b, s, 12), float32], Tensor[(b, 2, 4, 3), float32])");
 }
 
-TEST(LinearAttention, RefusesInputsThatItsRuleHasNot) {
+TEST(LinearAttention, ComparesItsInputsWithItsRule) {
   TestModel rule = linear(3);
   rule.attr("update_rule", "linear");
   expect_refused(rule, ImportFailure::kBadModel, "its rule linear has no decay");
   TestModel width(27);
   width.input("q", {1, 2, "w"}).node("LinearAttention", {"q", "q", "q"}, {"y", "state"}).output("y");
   width.attr("q_num_heads", 2).attr("kv_num_heads", 2).attr("update_rule", "linear");
-  expect_refused(width, ImportFailure::kUnsupported, "the widths of its inputs must be known");
+  expect_type(width, "Tensor[(1, 2, 2*(w // 2)), float32]");
+  width.input("k", {1, 2, 6}).last->set_input(1, "k");
+  width.input("k4", {1, 2, 4}).last->set_input(0, "k4");
+  expect_refused(width, ImportFailure::kBadModel, "its queries and keys have other sizes");
 }
 
 TEST(CausalConvWithState, KeepsTheLastElements) {

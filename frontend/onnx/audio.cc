@@ -4,7 +4,10 @@
 
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
-#include "frontend/onnx/node.h"
+#include "frontend/onnx/computed.h"
+#include "frontend/onnx/importer.h"
+#include "op/tensor/common.h"
+#include "op/term.h"
 
 namespace relay::frontend {
 namespace {
@@ -91,9 +94,54 @@ std::vector<int64_t> edges(Node& n, int64_t filters, int64_t length) {
   return out;
 }
 
+// The matrix of the filters below, of numbers that only a run tells. A run traps if the edges are
+// not in order, or lie beyond the spectrum.
+Expr filters_of_run(Node& n) {
+  const auto real = [&](size_t i) -> Term {
+    n.require(!n.dtype(i).is_bool(), cat("its input ", i, " must be a number"));
+    return {n.builder(), n.cast(n.reshape(n.input(i), {}), kFloat64)};
+  };
+  const Dim filters = extents_at(n, 0, "number of bands", 1)[0],
+            length = extents_at(n, 1, "length of the transform", 1)[0];
+  const Term points = real(1), from = real(3), to = real(4);
+  const auto mel = [](const Term& hertz) { return 2595 * hertz.apply(kLog10, {hertz / 700 + 1}); };
+  const Term low = mel(from), step = (mel(to) - low) / (real(0) + 2);
+  const Term exponent = (low + Term(n.builder(), n.places({filters + Dim(2)}, 0, kFloat64)) * step) / 2595;
+  const Term hertz = 700 * (exponent.apply(kPower, {exponent.number(10), exponent}) - 1);
+  const Term edge = hertz.apply(kFloor, {(points + 1) * hertz / real(2)});
+  const auto edge_at = [&](int64_t i) -> Term {
+    return {n.builder(), sliced(n.builder(), edge, 0, Dim(i), filters + Dim(i))};
+  };
+  const Term left = edge_at(0), centre = edge_at(1), right = edge_at(2);
+  const Term place(n.builder(), n.places({floor_div(length, Dim(2)) + Dim(1), filters}, 0, kFloat64));
+  const auto width = [](const Term& w) { return w.apply(kMaximum, {w, w.number(1)}); };
+  const Term none = place.apply(kZerosLike, {place}), one = place.apply(kOnesLike, {place});
+  const auto rising = [&](const Term& until) {
+    return until.apply(kLogicalAnd, {place.apply(kLessEqual, {left, place}), less(place, until)});
+  };
+  const Term fall = where(less(place, right), (right - place) / width(right - centre), none);
+  const Term tail = where(less(centre, place), fall, none);
+  const Term rise = where(rising(centre), (place - left) / width(centre - left), tail);
+  const Expr matrix = where(place.apply(kEqual, {place, centre}), one, rise);
+  const auto all = [&](const OpDef& op) {
+    return edge.apply(op, {edge}, {{"axis", std::vector<int64_t>{0}}});
+  };
+  const Term half = points.apply(kFloor, {points / 2});
+  const Expr lies_within = half.apply(kLogicalAnd, {half.apply(kLessEqual, {half.number(0), all(kMin)}),
+                                                    half.apply(kLessEqual, {all(kMax), half})});
+  Importer& importer = n.importer();
+  const Expr is_in_order = from.apply(kLessEqual, {from, to});
+  return importer.demand(
+      n.proto(), is_in_order, "its upper edge is below its lower one",
+      importer.demand(n.proto(), lies_within, "its edges lie beyond the spectrum", matrix));
+}
+
 // (spectrum, filters): each filter rises from 0 at its left edge to 1 at its
 // centre, and falls to 0.
 Results mel_weight_matrix(Node& n) {
+  for (size_t i = 0; i < 5; ++i) {
+    if (!n.known(i)) return {n.cast(filters_of_run(n), result_dtype(n))};
+  }
   const int64_t filters = count_at(n, 0, "number of bands"),
                 length = count_at(n, 1, "length of the transform");
   n.require(filters * (length / 2 + 1) <= (int64_t{1} << 26), "its matrix is too large");
@@ -116,7 +164,7 @@ constexpr Row kRows[] = {
     {"BlackmanWindow", 17, blackman_window},
     {"HammingWindow", 17, hamming_window},
     {"HannWindow", 17, hann_window},
-    {"MelWeightMatrix", 17, mel_weight_matrix, "inputs that are no constants"},
+    {"MelWeightMatrix", 17, mel_weight_matrix},
 };
 
 }  // namespace

@@ -55,6 +55,19 @@ TEST(Stft, TakesComplexSignals) {
   expect_refused(m, ImportFailure::kBadModel, "one side of a transform is all only of real numbers");
 }
 
+TEST(Stft, TakesStepsAndLengthsThatARunTells) {
+  TestModel m(17);
+  m.input("x", {"b", "n"}).input("step", {}, kInt64Code).input("window", {"w"});
+  m.node("STFT", {"x", "step", "window"}, {"y"}).output("y");
+  expect_type(m, "Tensor[(b, ?, min(w, w // 2 + 1), 2), float32]");
+  TestModel other(17);
+  other.input("x", {"b", "n"}).ints("step", {8}, true).ints("length", {16}, true).input("window", {15});
+  other.node("STFT", {"x", "step", "window", "length"}, {"y"}).output("y");
+  expect_refused(other, ImportFailure::kBadModel, "its window must have the length of a frame");
+  other.last->mutable_input()->at(2) = "x";
+  expect_refused(other, ImportFailure::kBadModel, "its window must have one dimension");
+}
+
 TEST(Windows, HaveTheSizeOfAnInput) {
   for (const char* op : {"HannWindow", "HammingWindow", "BlackmanWindow"}) {
     TestModel m(17);
@@ -83,7 +96,12 @@ TEST(MelWeightMatrix, FollowsFromItsInputs) {
   m.input("bins", {}, kInt64Code).ints("length", {16}, true).ints("rate", {8192}, true);
   m.floats("low", {}, 0).floats("high", {}, 4096);
   m.node("MelWeightMatrix", {"bins", "length", "rate", "low", "high"}, {"y"}).output("y");
-  expect_refused(m, ImportFailure::kUnsupported, "are computed when the model runs");
+  expect_type(m, "Tensor[(9, ?), float32]");
+  TestModel two(17);
+  two.input("bins", {2}, kInt64Code).ints("length", {16}, true).ints("rate", {8192}, true);
+  two.floats("low", {}, 0).floats("high", {}, 4096);
+  two.node("MelWeightMatrix", {"bins", "length", "rate", "low", "high"}, {"y"}).output("y");
+  expect_refused(two, ImportFailure::kBadModel, "its number of bands (input 0) must be one number");
 }
 
 TestModel training(const char* op, const std::vector<std::string>& inputs,

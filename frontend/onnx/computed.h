@@ -14,6 +14,8 @@ namespace relay::frontend {
 
 // Input i as a vector of int64. Refuses one whose length is not known. A scalar is a vector of one.
 Expr computed(Node& n, size_t i, std::string_view what);
+// The same of `count` numbers: a run compares where the model does not say how many there are.
+Expr computed(Node& n, size_t i, std::string_view what, size_t count);
 // The length of such a vector.
 size_t length_of(Expr vector);
 
@@ -23,6 +25,9 @@ std::vector<size_t> different_axes(Node& n, const std::vector<int64_t>& axes, si
 // Input i as extents. What only a run tells has names: those of a tensor without elements that is
 // made of the numbers. A run traps if one is negative, or is not what is expected.
 std::vector<Dim> named_numbers(Node& n, size_t i, std::string_view what, std::vector<Dim> expected = {});
+
+// Input i as `count` extents: known ones as they are, others with names.
+std::vector<Dim> extents_at(Node& n, size_t i, std::string_view what, size_t count);
 
 // A scalar of int64 as an extent, with a name. A run traps if it is negative.
 Dim named_number(Node& n, Expr number);

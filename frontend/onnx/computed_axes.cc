@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "base/cat.h"
-#include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/choose.h"
 #include "frontend/onnx/computed.h"
 #include "frontend/onnx/importer.h"
@@ -116,12 +115,14 @@ Expr squeeze_ones(Node& n, Expr e) {
                cat("`Squeeze` without axes: a run traps if dimension ", join(open, " or "), " of ",
                    show(e->type, 80), " is 1"))
       .note("fix the dynamic axes with --input-shapes, or give the node its axes");
-  // Whether an extent is 1, looked up in a table that has a place for "no" alone.
-  const Expr extents =
-      n.call(kTake, {n.call(kShapeOf, {e}, {{"dtype", kInt64}}), n.ints(open)}, {{"axis", int64_t{0}}});
-  const Expr is_one = n.cast(n.call(kEqual, {extents, whole(n, 1)}), kInt64);
-  const Expr checked = looked_up(n, n.ints({0}), is_one);
-  return n.builder().let(n.builder().var("not_one", checked->type), checked, out);
+  const Expr extents = n.call(kShapeOf, {e}, {{"dtype", kInt64}});
+  for (size_t i = open.size(); i-- > 0;) {
+    const Expr is_other = n.call(kNotEqual, {element(n, extents, static_cast<size_t>(open[i])), whole(n, 1)});
+    out = n.importer().demand(
+        n.proto(), is_other,
+        cat("without axes, dimension ", open[i], " of ", show(e->type, 80), " must not be 1"), out);
+  }
+  return out;
 }
 
 // The new shape is 1 at the axes; the old extents fill the other places in their order.

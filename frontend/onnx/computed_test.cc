@@ -142,17 +142,41 @@ TEST(ComputedInput, OfUnknownLengthIsRefused) {
   expect_refused(m, ImportFailure::kUnsupported, "how many numbers its shape (input 1) has depends");
 }
 
+// The rank of the result, the axes or the outputs say how many there must be.
+TEST(ComputedInput, OfUnknownLengthIsComparedWhereTheRankIsKnown) {
+  const auto type = [](const std::string& op, const std::string& name, int64_t opset = 18) {
+    TestModel m(opset);
+    m.input("x", {4, "n"}).input(name, {"k"}, kInt64Code).node(op, {"x", name}, {"y"});
+    return type_of(m.output("y"));
+  };
+  EXPECT_EQ(type("Tile", "repeats"), "Tensor[(?, ?), float32]");
+  EXPECT_EQ(type("Pad", "pads"), "Tensor[(?, ?), float32]");
+  EXPECT_EQ(type("CenterCropPad", "shape"), "Tensor[(?, ?), float32]");
+  EXPECT_EQ(type("TopK", "count"), "Tensor[(4, ?), float32]");
+  TestModel slice(18);
+  slice.input("x", {4, "n"}).input("b", {"k"}, kInt64Code).input("e", {"l"}, kInt64Code);
+  slice.node("Slice", {"x", "b", "e"}, {"y"}).output("y");
+  EXPECT_EQ(type_of(slice), "Tensor[(?, ?), float32]");
+  TestModel resize(18);
+  resize.input("x", {1, 1, "h", "w"}).input("s", {"k"}, kInt64Code);
+  resize.node("Resize", {"x", "", "", "s"}, {"y"}).output("y");
+  EXPECT_EQ(type_of(resize), "Tensor[(1, 1, ?, ?), float32]");
+  TestModel split(18);
+  split.input("x", {"n"}).input("s", {"k"}, kInt64Code).node("Split", {"x", "s"}, {"y", "z"});
+  EXPECT_EQ(type_of(split.output("y").output("z")), "(Tensor[(?), float32], Tensor[(?), float32])");
+}
+
 TEST(ComputedInput, ThatDoesNotFitIsRefused) {
   TestModel repeats;
   repeats.input("x", {4, 4}).input("r", {1}, kInt64Code).node("Tile", {"x", "r"}, {"y"}).output("y");
-  expect_refused(repeats, ImportFailure::kBadModel, "another number of repeats");
+  expect_refused(repeats, ImportFailure::kBadModel, "its repeats (input 1) must be 2 numbers");
   TestModel bounds;
   bounds.input("x", {4})
       .input("b", {1}, kInt64Code)
       .ints("e", {1, 2})
       .node("Slice", {"x", "b", "e"}, {"y"})
       .output("y");
-  expect_refused(bounds, ImportFailure::kBadModel, "different lengths");
+  expect_refused(bounds, ImportFailure::kBadModel, "its ends (input 2) must be one number");
   TestModel pads;
   pads.input("x", {4}).input("p", {3}, kInt64Code).node("Pad", {"x", "p"}, {"y"}).output("y");
   expect_refused(pads, ImportFailure::kBadModel, "wrong length");

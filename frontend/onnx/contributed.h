@@ -16,6 +16,7 @@ std::span<const Row> ml_support_vector_rows();
 std::span<const Row> ml_tree_rows();
 std::span<const Row> ms_activation_rows();
 std::span<const Row> ms_attention_rows();
+std::span<const Row> ms_block_rows();
 std::span<const Row> ms_convolution_rows();
 std::span<const Row> ms_experts_rows();
 std::span<const Row> ms_grouped_attention_rows();

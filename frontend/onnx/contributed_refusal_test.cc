@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "base/cat.h"
 #include "frontend/onnx/expect_refused.h"
 
 namespace relay::frontend {
@@ -125,6 +126,11 @@ TEST(ContributedRefusal, LinearModelsAndSupportVectors) {
   TestModel linear = node(kMl, "LinearRegressor", {"x"}).attr("targets", 3);
   floats(linear, "coefficients", {1.f, 2.f});
   expect_refused(linear, ImportFailure::kBadModel, "has not as many numbers for each result");
+  TestModel wide = node(kMl, "LinearRegressor", {"x"}).attr("targets", 3);
+  floats(wide, "coefficients", std::vector<float>(6, 1.f));
+  expect_refused(
+      wide, ImportFailure::kBadModel,
+      "its attribute `coefficients` has 2 numbers for each of 3 results, but its input has 4 columns");
   TestModel two = node(kMl, "SVMClassifier", {"x"}, {"y", "z"}).attr("classlabels_ints", Ints{1, 2});
   expect_refused(two, ImportFailure::kUnsupported, "two classes without support vectors are not supported");
   // 180,000 pairs of 600 classes: a table of pairs and classes would take 400 MB.
@@ -143,21 +149,50 @@ TEST(ContributedRefusal, LinearModelsAndSupportVectors) {
 }
 
 TEST(ContributedRefusal, ProductsAndConvolutions) {
-  expect_refused(node(kMicrosoft, "GemmFloat8", {"x", "x"}), ImportFailure::kUnsupported,
-                 "products of float8 are not supported");
+  expect_refused(node(kMicrosoft, "GemmFloat8", {"x", "x"}).attr("transB", 1).attr("dtype", 6),
+                 ImportFailure::kBadModel, "its attribute `dtype` is no floating-point type");
+  expect_refused(node(kMicrosoft, "GemmFloat8", {"x", "x", "", "w"}).attr("transB", 1),
+                 ImportFailure::kBadModel, "its scales must be one number each");
   expect_refused(node(kMicrosoft, "FusedGemm", {"x", "x"}).attr("transB", 1).attr("activation", "Cube"),
                  ImportFailure::kUnsupported, "activation `Cube` is not supported");
   TestModel bits = node(kMicrosoft, "MatMulNBits", {"x", "x", "x"}).attr("N", 1).attr("K", 4);
   expect_refused(TestModel(bits).attr("block_size", 16).attr("bits", 3), ImportFailure::kUnsupported,
                  "3 bits are not supported");
   expect_refused(bits.attr("block_size", 7), ImportFailure::kBadModel, "block_size are out of range");
+  TestModel few = node(kMicrosoft, "MatMulNBits", {"x", "q", "x", "", "w"}).attr("N", 1).attr("K", 8);
+  few.input("q", {1, 1, 8}, ::onnx::TensorProto::UINT8);
+  expect_refused(few.attr("block_size", 16), ImportFailure::kBadModel, "`g_idx` must be a list of int32");
+  TestModel bnb = node(kMicrosoft, "MatMulBnb4", {"x", "q", "w"}).attr("N", 2).attr("K", 4);
+  bnb.input("q", {4}, ::onnx::TensorProto::UINT8);
+  expect_refused(bnb.attr("block_size", 16).attr("quant_type", 2), ImportFailure::kBadModel,
+                 "`quant_type` is neither 0 (FP4) nor 1 (NF4)");
   expect_refused(node(kMicrosoft, "Inverse", {"x"}), ImportFailure::kBadModel, "its matrices are not square");
   expect_refused(node(kMicrosoft, "CDist", {"x", "x"}).attr("metric", "cosine"), ImportFailure::kBadModel,
                  "its attribute `metric` is neither");
-  expect_refused(node(kMicrosoft, "ConvTransposeWithDynamicPads", {"x", "x"}), ImportFailure::kUnsupported,
-                 "whose pads are computed");
+  expect_refused(node(kMicrosoft, "ConvTransposeWithDynamicPads", {"x", "x"}), ImportFailure::kBadModel,
+                 "needs batch, channels and at least one more");
+  // Its pads are an input, which nothing else may decide.
+  for (const char* decided : {"output_shape", "pads"}) {
+    expect_refused(node(kMicrosoft, "ConvTransposeWithDynamicPads", {"x", "x"}).attr(decided, Ints{1, 1}),
+                   ImportFailure::kBadModel, cat("has no attribute `", decided, "`"));
+  }
   expect_refused(node(kMicrosoft, "Gelu", {"x"}).attr("mood", 1), ImportFailure::kBadModel,
                  "the operator has no attribute `mood`");
+}
+
+TEST(ContributedRefusal, GatherBlockQuantized) {
+  const auto gather = [](const char* data) {
+    TestModel m = node(kMicrosoft, "GatherBlockQuantized", {data, "i", "s"}).attr("block_size", 16);
+    m.input("q", {2, 20}, ::onnx::TensorProto::UINT8).input("s", {2, 2}).input("long", {2, 3});
+    return m.input("i", {3}, ::onnx::TensorProto::INT64);
+  };
+  expect_refused(gather("x"), ImportFailure::kUnsupported, "its data are neither uint8, int4, uint4, float8");
+  expect_refused(gather("q").attr("bits", 3), ImportFailure::kBadModel,
+                 "its attribute `bits` is not 2, 4 or 8");
+  expect_refused(gather("q").attr("gather_axis", 1), ImportFailure::kUnsupported, "whole rows are gathered");
+  expect_refused(gather("q"), ImportFailure::kBadModel,
+                 "an axis of 40 in blocks of 16 needs 3 scales, not 2");
+  expect_refused(gather("q").attr("bits", 8).attr("quantize_axis", 2), ImportFailure::kBadModel, "axis");
 }
 
 TEST(ContributedRefusal, Attention) {

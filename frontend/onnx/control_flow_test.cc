@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <ctime>
+#include <set>
 
 #include "base/cat.h"
 #include "frontend/onnx/expect_refused.h"
 #include "ir/traverse.h"
+#include "op/ops.h"
+#include "op/registry.h"
 
 namespace relay::frontend {
 namespace {
@@ -252,6 +255,28 @@ TEST(Loops, LayersHaveWeightsOfOneSize) {
   refused(layer({1, 4, 1}, {1, 8}, 2, {1, 4}), "another number of peepholes");
 }
 
+// Weights of their own for each step would be as many times larger when they are folded and packed.
+TEST(Loops, StepsThatAreWrittenOutShareTheirWeights) {
+  for (const char* layer : {"LSTM", "GRU", "RNN"}) {
+    const int64_t gates = *layer == 'L' ? 4 : *layer == 'G' ? 3 : 1;
+    TestModel m;
+    m.input("x", {3, 1, 2}).floats("w", {1, gates, 2}).floats("r", {1, gates, 1});
+    m.node(layer, {"x", "w", "r"}, {"y"}).attr("linear_before_reset", *layer == 'G' ? 1 : 0);
+    if (*layer != 'G') m.last->clear_attribute();
+    const Imported i = import_model(m.output("y"));
+    ASSERT_TRUE(i.ok) << i.messages;
+    int products = 0;
+    std::set<Expr> weights;
+    for (Expr e : post_order(i.module.function("main"))) {
+      if (op::callee(e) != &op::kMatmul) continue;
+      ++products;
+      weights.insert(e->as<Call>()->args[1]);
+    }
+    EXPECT_EQ(products, 4) << layer;
+    EXPECT_EQ(weights.size(), 2u) << layer << ": one for the inputs, one for the states";
+  }
+}
+
 TEST(Loops, ScansSayHowManyInputsTheyScan) {
   TestModel m;
   m.input("x", {"n", 2}).node("Scan", {"x"}, {"y"}).attr("body", graph_of("Neg", {"e"}, "r")).output("y");
@@ -261,6 +286,30 @@ TEST(Loops, ScansSayHowManyInputsTheyScan) {
   expect_refused(m, ImportFailure::kBadModel, "its attribute `num_scan_inputs` is wrong");
   m.last->mutable_attribute(1)->set_i(1);
   EXPECT_EQ(import_model(m).type, "Tensor[(n, 2), float32]") << import_model(m).messages;
+}
+
+// Joined in each step, all rows so far would be copied each time.
+TEST(Loops, RowsAreJoinedBehindTheSteps) {
+  TestModel m;
+  m.input("x", {"n", 2}).node("Scan", {"x"}, {"y"}).attr("body", graph_of("Neg", {"e"}, "r")).output("y");
+  m.graph->mutable_node(0)->mutable_attribute(0)->mutable_g()->add_input()->set_name("e");
+  const Imported i = import_model(m.attr("num_scan_inputs", 1));
+  ASSERT_TRUE(i.ok) << i.messages;
+  const auto joins = [](Expr root) {
+    size_t out = 0;
+    for (Expr e : post_order(root)) out += op::callee(e) == &op::kConcatenate;
+    return out;
+  };
+  const Expr body = i.module.function("main")->body;
+  size_t loops = 0;
+  for (Expr e : post_order(body)) {
+    const auto* let = e->as<Let>();
+    if (!let || !let->x->name.text().starts_with("loop")) continue;
+    ++loops;
+    EXPECT_EQ(joins(let->value), 0u);
+  }
+  EXPECT_EQ(loops, 1u);
+  EXPECT_EQ(joins(body), 1u);
 }
 
 }  // namespace

@@ -1,14 +1,17 @@
-// Det: determinants of matrices of a known extent, by elimination.
-#include "base/cat.h"
-#include "frontend/onnx/node.h"
+// Det: determinants of matrices, by elimination.
+#include "frontend/onnx/loops.h"
+#include "op/tensor/common.h"
 
 namespace relay::frontend {
 namespace {
 
 using namespace op;
 
-// Each step of the elimination is a dozen operators; larger matrices would make large programs.
-constexpr int64_t kMostRows = 64;
+// Each step of the elimination is a dozen operators: those of more rows, or of a number that only a
+// run tells, are a loop.
+constexpr int64_t kMostUnrolled = 64;
+
+std::vector<AttrArg> along_rows() { return {{"axis", std::vector<int64_t>{1}}, {"keepdims", true}}; }
 
 struct Elimination {
   Node& n;
@@ -22,14 +25,10 @@ struct Elimination {
   // What is left has the determinant of m divided by the pivot, and one row and one column less.
   Expr step(Expr& m, int64_t rows) {
     const Expr column = n.squeeze(n.slice(m, 2, 0, 1), {2});  // (batch, rows)
-    const Expr found =
-        n.call(kArgmax, {n.call(kAbs, {column})}, {{"axis", std::vector<int64_t>{1}}, {"keepdims", true}});
-    const Expr best = n.cast(found, kInt64);  // (batch, 1)
+    const Expr best = n.cast(n.call(kArgmax, {n.call(kAbs, {column})}, along_rows()), kInt64);  // (batch, 1)
     const Expr place = n.places({Dim(rows)});
     const Expr chosen = n.call(kEqual, {place, best});  // (batch, rows)
-    const auto sum = [&](Expr e) {
-      return n.call(kSum, {e}, {{"axis", std::vector<int64_t>{1}}, {"keepdims", true}});
-    };
+    const auto sum = [&](Expr e) { return n.call(kSum, {e}, along_rows()); };
     const Expr pivot = sum(choose(chosen, column, number(0)));             // (batch, 1)
     const Expr row = sum(choose(n.expand_dims(chosen, 2), m, number(0)));  // (batch, 1, rows)
     // The first row stands where the chosen one stood. Exchanging two rows turns the sign.
@@ -43,31 +42,70 @@ struct Elimination {
     m = n.call(kSubtract, {n.slice(rest, 2, 1, rows), multiply(factor, n.slice(row, 2, 1, rows))});
     return signed_pivot;
   }
+
+  // The same for column i of (batch, rows, rows) of which i rows and columns are done. It keeps its
+  // extents; what is done is not read again.
+  Expr step_at(Expr& m, Expr place, Expr i) {
+    const Expr column = element(n, m, i, 2);  // (batch, rows)
+    const Expr left = choose(n.call(kGreaterEqual, {place, i}), n.call(kAbs, {column}), number(-1));
+    const Expr best = n.cast(n.call(kArgmax, {left}, along_rows()), kInt64);  // (batch, 1)
+    const Expr chosen = n.call(kEqual, {place, best}), rows = n.expand_dims(chosen, 2);
+    const auto sum = [&](Expr e) { return n.call(kSum, {e}, along_rows()); };
+    const Expr pivot = sum(choose(chosen, column, number(0)));  // (batch, 1)
+    const Expr row = sum(choose(rows, m, number(0)));           // (batch, 1, rows)
+    const Expr moved = choose(rows, n.expand_dims(element(n, m, i, 1), 1), m);
+    const Expr divisor = choose(n.call(kEqual, {pivot, number(0)}), number(1), pivot);
+    const Expr factor =
+        choose(n.call(kGreater, {place, i}), n.call(kDivide, {element(n, moved, i, 2), divisor}), number(0));
+    m = n.call(kSubtract, {moved, multiply(n.expand_dims(factor, 2), row)});
+    return choose(n.call(kEqual, {best, i}), pivot, n.call(kNegative, {pivot}));
+  }
+
+  Expr unrolled(Expr m, Expr all, int64_t rows) {
+    for (int64_t left = rows; left > 0; --left) all = multiply(all, step(m, left));
+    return all;
+  }
+
+  Expr looped(Expr m, Expr all, Dim rows) {
+    LoopForm form;
+    form.name = n.proto().name();
+    const Expr place = form.hold(n, n.places({rows}));
+    form.trips = form.hold(n, n.importer().materialise(rows));
+    form.count = rows;
+    form.states = {m, all};
+    form.body = [&](Expr i, const std::vector<Expr>& states) -> std::optional<LoopStep> {
+      LoopStep out;
+      Expr rest = states[0];
+      const Expr pivot = step_at(rest, place, i);
+      out.states = {rest, multiply(states[1], pivot)};
+      return out;
+    };
+    return (*make_loop(n, form))[1];
+  }
 };
 
 Results determinant(Node& n) {
-  const Expr x = n.input(0);
-  const std::vector<Dim> dims = dims_of(x);
+  std::vector<Dim> dims = dims_of(n.input(0));
   n.require(dims.size() >= 2, "its input must be matrices");
   const Dim rows = dims[dims.size() - 2];
-  if (!rows.is_const() || !dims.back().is_const())
-    n.unsupported("the extents of its matrices must be known", "fix the dynamic axes with --input-shapes");
-  n.require(rows == dims.back(), "its matrices must be square");
-  if (rows.value() > kMostRows)
-    n.unsupported(cat("its matrices have ", show(rows), " rows, more than ", kMostRows),
-                  "compute the determinant outside of the model");
+  if (any_unknown(dims))
+    n.unsupported("the shape of its input depends on the data", "fix the dynamic axes with --input-shapes");
+  n.require(prove_equal(rows, dims.back()) != kernel::Proof::kRefuted, "its matrices must be square");
+  dims.back() = rows;
+  const Expr x = n.importer().match_extents(n.input(0), dims, "matrices");
   const std::vector<Dim> batch(dims.begin(), dims.end() - 2);
   const DType dtype = type_of(x).dtype, wide = dtype.bits < 32 ? kFloat32 : dtype;
   Elimination e{n, wide};
-  Expr m = n.reshape(n.cast(x, wide), {product(batch), rows, rows});
-  Expr all = n.call(kOnes, std::span<const Expr>(),
-                    {{"shape", std::vector<Dim>{product(batch), Dim(1)}}, {"dtype", wide}});
-  for (int64_t left = rows.value(); left > 0; --left) all = e.multiply(all, e.step(m, left));
+  const Expr m = n.reshape(n.cast(x, wide), {product(batch), rows, rows});
+  const Expr one = n.call(kOnes, std::span<const Expr>(),
+                          {{"shape", std::vector<Dim>{product(batch), Dim(1)}}, {"dtype", wide}});
+  const bool is_short = rows.is_const() && rows.value() <= kMostUnrolled;
+  const Expr all = is_short ? e.unrolled(m, one, rows.value()) : e.looped(m, one, rows);
   return {n.cast(n.reshape(all, batch), dtype)};
 }
 
 constexpr Row kRows[] = {
-    {"Det", 11, determinant, "more than 64 rows, open extents of matrices"},
+    {"Det", 11, determinant},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/cat.h"
+#include "frontend/onnx/computed.h"
 #include "frontend/onnx/loops.h"
 #include "op/tensor/common.h"
 
@@ -30,6 +31,22 @@ struct Extents {
   std::vector<Dim> of_scores() const { return {batch, heads, queries, keys}; }
 };
 
+// How many heads of queries share a head of keys. A run traps if they cannot.
+Dim heads_for_one(Node& n, Dim heads, Dim shared) {
+  const std::string wrong =
+      cat("its ", show(heads), " heads of queries cannot share ", show(shared), " heads of keys");
+  if (heads.is_const() && shared.is_const()) {
+    n.require(shared.value() > 0 && heads.value() % shared.value() == 0, wrong);
+    return heads.value() / shared.value();
+  }
+  Importer& importer = n.importer();
+  const Expr of_queries = importer.materialise(heads), of_keys = importer.materialise(shared);
+  const Expr zero = n.builder().constant(Tensor::scalar_int(kInt64, 0));
+  const Expr fits = n.call(kEqual, {n.call(kFloorMod, {of_queries, of_keys}), zero});
+  return named_number(n,
+                      importer.demand(n.proto(), fits, wrong, n.call(kFloorDivide, {of_queries, of_keys})));
+}
+
 Extents extents_of(Node& n, const DotProducts& a) {
   const TensorType &q = type_of(a.q), &k = type_of(a.k), &v = type_of(a.v);
   n.require(q.rank() == 4 && k.rank() == 4 && v.rank() == 4,
@@ -40,21 +57,13 @@ Extents extents_of(Node& n, const DotProducts& a) {
   }
   e.matrices = e.batch * e.shared;
   if (e.heads == e.shared) return e;
-  if (!e.heads.is_const() || !e.shared.is_const())
-    n.unsupported("the numbers of its heads must be known", "fix the dynamic axes with --input-shapes");
-  n.require(e.shared.value() > 0 && e.heads.value() % e.shared.value() == 0,
-            cat("its ", show(e.heads), " heads of queries cannot share ", show(e.shared), " heads of keys"));
-  e.rows = e.queries * Dim(e.heads.value() / e.shared.value());
+  e.rows = e.queries * heads_for_one(n, e.heads, e.shared);
   return e;
 }
 
 // The scale to the power of `exponent`, also where it follows from a size that only a run tells.
 Expr scale_to(Node& n, const DotProducts& a, double exponent) {
-  const DType dtype = type_of(a.q).dtype;
-  const double scale = scale_of_heads(a.scale, type_of(a.q).dims[3]);
-  if (scale != 0) return n.scalar(dtype, std::pow(scale, exponent));
-  const Expr size = n.cast(extent_of(n, a.q, 3), kFloat32);
-  return n.cast(n.call(kPower, {size, n.scalar(kFloat32, -exponent / 2)}), dtype);
+  return scale_of(n, a.scale, type_of(a.q).dims[3], type_of(a.q).dtype, exponent);
 }
 
 }  // namespace
@@ -152,6 +161,13 @@ Attended attend(Node& n, const DotProducts& a) {
   out.shares = n.call(kWhere, {seen, shares, number(0)});
   out.y = n.call(kWhere, {seen, y, number(0)});
   return out;
+}
+
+Expr scale_of(Node& n, double given, Dim size, DType dtype, double exponent) {
+  const double scale = scale_of_heads(given, size);
+  if (scale != 0) return n.scalar(dtype, std::pow(scale, exponent));
+  const Expr extent = n.cast(n.importer().materialise(size), kFloat32);
+  return n.cast(n.call(kPower, {extent, n.scalar(kFloat32, -exponent / 2)}), dtype);
 }
 
 double scale_of_heads(double given, Dim size) {

@@ -65,6 +65,8 @@ Attended attend(Node& n, const DotProducts& a);
 // 1 / sqrt(size) for heads of this size, unless `given` is another scale than 0. Returns 0 where
 // only a run tells the size, which means the same to `attend`.
 double scale_of_heads(double given, Dim size);
+// That scale to the power of `exponent`, also where it follows from a size that only a run tells.
+Expr scale_of(Node& n, double given, Dim size, DType dtype, double exponent);
 
 // --- Rotated positions ---------------------------------------------------------------------------
 

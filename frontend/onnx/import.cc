@@ -10,6 +10,7 @@
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/interface_of.h"
+#include "frontend/onnx/refused.h"
 #include "frontend/onnx/schema.h"
 #include "frontend/onnx/sequences.h"
 #include "frontend/onnx/wire.h"
@@ -88,6 +89,13 @@ class ModelReader {
   Diagnostics& diagnostics_;
 };
 
+// The first version of its set that has an operator.
+int64_t oldest_version(std::string_view name) {
+  const std::vector<Schema>& all = all_schemas();
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Schema& s) { return s.name == name; });
+  return at == all.end() ? 1 : at->since;
+}
+
 }  // namespace
 
 Result<Module> import_onnx(const std::string& path, const Module& empty, const ImportOptions& options,
@@ -127,6 +135,11 @@ std::vector<ImportableOperator> importable_operators() {
        std::initializer_list<std::pair<const char*, int64_t>>{{"If", 1}, {"Loop", 1}, {"Scan", 8}})
     add({name, since, nullptr});
   for (const auto& [name, since] : composite_operators()) add({name, since, nullptr});
+  for (const RefusedOperator& refused : refused_operators()) {
+    const std::string refuses = cat("all forms: ", refused.why);
+    add({refused.name, oldest_version(refused.name), nullptr, refuses});
+    out.back().refused = true;
+  }
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return out;
 }

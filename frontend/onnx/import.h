@@ -64,12 +64,13 @@ Result<Module> import_onnx(const std::string& path, const Module& empty, const I
 Result<Module> import_onnx(std::string_view bytes, const std::string& name, const std::string* folder,
                            const Module& empty, const ImportOptions& options, Diagnostics& diagnostics);
 
-// An operator that can be imported, by its full name: "Conv", "com.microsoft.QLinearAdd".
+// An operator that the importer knows, by its full name: "Conv", "com.microsoft.QLinearAdd".
 struct ImportableOperator {
   std::string name;
-  int64_t since = 1;    // the oldest version of its operator set
-  int64_t until = 0;    // the newest one; 0: any
-  std::string refuses;  // forms that are refused, for people; empty if there are none to tell
+  int64_t since = 1;     // the oldest version of its operator set
+  int64_t until = 0;     // the newest one; 0: any
+  std::string refuses;   // forms that are refused, for people; empty if there are none to tell
+  bool refused = false;  // in all forms, for a reason that stays, as StringConcat
 };
 std::vector<ImportableOperator> importable_operators();  // sorted by name
 

@@ -10,6 +10,7 @@
 #include "frontend/onnx/schema.h"
 #include "frontend/onnx/sequences.h"
 #include "frontend/onnx/stored.h"
+#include "frontend/onnx/texts.h"
 #include "frontend/onnx/usage.h"
 #include "op/registry.h"
 
@@ -25,6 +26,23 @@ std::shared_ptr<const void> owner_of_bytes(std::shared_ptr<const ::onnx::ModelPr
   return {&proto, [model = std::move(model)](const ::onnx::TensorProto* p) {
             delete const_cast<::onnx::TensorProto*>(p)->release_raw_data();
           }};
+}
+
+// "Tensor[(2), float32], a shape", for messages about a node with these inputs.
+std::string types_of(const std::vector<Operand*>& inputs) {
+  constexpr size_t kMost = 8;
+  const std::vector<Operand*> shown(inputs.begin(), inputs.begin() + std::min(inputs.size(), kMost));
+  const std::string types = join(shown, ", ", [](const Operand* o) {
+    return o ? o->expr ? show(o->expr->type, 80) : std::string("a shape") : std::string("nothing");
+  });
+  return inputs.size() > kMost ? types + ", ..." : types;
+}
+
+// What is refused of a form that is not supported, with the types that it has.
+Refusal with_types(Refusal refusal, const std::vector<Operand*>& inputs) {
+  if (inputs.empty() || refusal.slug != "unsupported-operator-form") return refusal;
+  refusal.reason += cat(" (its inputs: ", types_of(inputs), ")");
+  return refusal;
 }
 
 }  // namespace
@@ -181,6 +199,14 @@ bool Importer::read_initialisers(const ::onnx::GraphProto& graph, NameScope& sco
     if (proto.data_type() == ::onnx::TensorProto::STRING) {
       if (!used) used = used_names(graph);
       if (!used->contains(proto.name())) continue;
+      diagnostics_
+          .error(Span::none(), "unsupported-dtype",
+                 cat("tensor `", printable(proto.name()), "` of `", name_,
+                     "` has elements of type STRING, which is not supported"))
+          .note(in_model ? remedy_for_texts(graph, proto.name(), name_)
+                         : "keep the texts beside the model, and begin it where numbers are made of them");
+      ok = false;
+      continue;
     }
     Result<Tensor> t = data::tensor_of(proto, name_, folder_, Span::none(), diagnostics_,
                                        in_model ? owner_of_bytes(owner_, proto) : nullptr);
@@ -276,13 +302,10 @@ void Importer::convert_resolved(const ::onnx::NodeProto& proto) {
       }
       if (results && !function) node.require_all_asked();
     } catch (const Refusal& refusal) {
-      refuse(proto, refusal);
+      refuse(proto, row ? with_types(refusal, inputs) : refusal);
       results.reset();
     } catch (const op::RelationError& error) {
-      std::string types = join(inputs, ", ", [](const Operand* o) {
-        return o ? o->expr ? show(o->expr->type, 80) : std::string("a shape") : std::string("nothing");
-      });
-      refuse(proto, {"onnx-type-error", cat(error.reason, " (its inputs: ", types, ")"), {}});
+      refuse(proto, {"onnx-type-error", cat(error.reason, " (its inputs: ", types_of(inputs), ")"), {}});
       results.reset();
     } catch (const Exhausted& limit) {
       report(proto, {"limit-memory", limit.what(), {}});
@@ -328,7 +351,9 @@ std::optional<std::vector<Operand>> Importer::results_of(Node& node, const Row& 
     for (IndexTensor& t : *known) out.push_back(operand(std::move(t)));
     return out;
   }
+  const uint64_t before = draws_;
   const Results results = row.convert(node);
+  closed = closed && (steps_.empty() || draws_ == before);  // a key has the number of the step
   for (size_t i = 0; i < results.size(); ++i) {
     Operand o;
     const auto output = static_cast<int>(i);

@@ -139,12 +139,24 @@ class Importer {
   const Constructor* library_constructor(std::string_view name);
   Expr library_call(std::string_view function, std::initializer_list<Expr> args, Type type);
 
+  // The value, of which the node demands that `holds`, a scalar, is true. A run where it is not
+  // traps with the reason (demand.cc).
+  Expr demand(const ::onnx::NodeProto& node, Expr holds, std::string_view reason, Expr value);
+
   // Counts nodes and elements that are imported again and again: bodies of functions and loops,
   // sequences. False if there are more than the limit of nodes.
   bool spend(size_t parts) { return (spent_ += parts) <= options_.nodes; }
 
   // Counts steps of recurrent layers; false if there are more than are written out.
   bool unroll(int64_t steps) { return (unrolled_steps_ += steps) <= options_.all_unrolled_steps; }
+
+  // The numbers of the steps of the loops around the node that is converted, int64 scalars,
+  // outermost first: random numbers differ from step to step.
+  std::vector<Expr>& steps() { return steps_; }
+  // Numbers what is drawn, from 1 on.
+  uint64_t next_draw() { return ++draws_; }
+  // True for the first node that draws without a seed.
+  bool is_first_without_seed() { return !std::exchange(lacks_seed_, true); }
 
   // Does any node or output of the model use a value of this name? Looks at all of them.
   bool uses(const std::string& name) const;
@@ -251,6 +263,10 @@ class Importer {
   int64_t evaluation_budget_ = int64_t{1} << 28;  // additions, or so
 
   std::shared_ptr<const ::onnx::ModelProto> owner_;  // of model_
+
+  std::vector<Expr> steps_;
+  uint64_t draws_ = 0;
+  bool lacks_seed_ = false;
 };
 
 // "a sequence", "a map": what is not a tensor, for messages.

@@ -11,8 +11,7 @@ using namespace op;
 
 // Indices that count from the end where they are negative, made to count from the front. `extents`
 // has one extent for all of them, or one for each element of their last axis.
-Expr from_front(Node& n, size_t i, const std::vector<Dim>& extents) {
-  const Expr indices = n.input(i);
+Expr from_front(Node& n, size_t i, Expr indices, const std::vector<Dim>& extents) {
   const DType dtype = type_of(indices).dtype;
   if (!dtype.is_int()) n.invalid("its indices are no integers");
   if (!dtype.is_signed_int()) return indices;
@@ -70,7 +69,8 @@ Results gather_elements(Node& n) {
     end.push_back(to[i]);
   }
   if (!longer.empty()) x = n.call(kStridedSlice, {x}, {{"begin", begin}, {"end", end}, {"axes", longer}});
-  return {n.call(kGather, {x, from_front(n, 1, {from[axis]})}, {{"axis", static_cast<int64_t>(axis)}})};
+  return {n.call(kGather, {x, from_front(n, 1, n.input(1), {from[axis]})},
+                 {{"axis", static_cast<int64_t>(axis)}})};
 }
 
 // ONNX has the parts of an index along the last axis; the operators have them along the first one.
@@ -82,23 +82,32 @@ Expr parts_first(Node& n, Expr indices) {
   return n.transpose(indices, axes);
 }
 
-// The extents that the parts of an index are about.
-std::vector<Dim> indexed_extents(Node& n, size_t batch) {
-  const TensorType &t = n.tensor(0), &indices = n.tensor(1);
-  n.require(indices.rank() > 0, "its indices must have at least one dimension");
-  if (!indices.dims[indices.rank() - 1].is_const())
+// Input 1, the indices of an operator ...ND, counted from the front and with their parts first. How
+// many parts an index has decides a rank. Where the type does not say it, it is `otherwise`.
+Expr indices_of_parts(Node& n, size_t batch, std::optional<int64_t> otherwise) {
+  const TensorType& t = n.tensor(0);
+  Expr indices = n.input(1);
+  std::vector<Dim> dims = dims_of(indices);
+  n.require(!dims.empty(), "its indices must have at least one dimension");
+  const bool is_open = !dims.back().is_const();
+  if (is_open && !otherwise)
     n.unsupported("the last extent of its indices must be known", "fix the dynamic axis with --input-shapes");
-  const int64_t parts = indices.dims[indices.rank() - 1].value();
+  const int64_t parts = is_open ? *otherwise : dims.back().value();
   n.require(parts >= 1 && batch + static_cast<size_t>(parts) <= t.rank(),
-            "its indices have more parts than its input has dimensions");
-  return {t.dims.begin() + batch, t.dims.begin() + batch + parts};
+            is_open ? "the ranks of its inputs fit no index"
+                    : "its indices have more parts than its input has dimensions");
+  if (is_open) {
+    dims.back() = Dim(parts);
+    indices = n.importer().match_extents(indices, dims, "indices");
+  }
+  return parts_first(n, from_front(n, 1, indices, {t.dims.begin() + batch, t.dims.begin() + batch + parts}));
 }
 
 Results gather_nd(Node& n) {
   const int64_t batch = n.integer("batch_dims", 0);
   n.require(batch >= 0 && static_cast<size_t>(batch) < n.rank(1),
             "its attribute `batch_dims` is out of range");
-  const Expr indices = parts_first(n, from_front(n, 1, indexed_extents(n, static_cast<size_t>(batch))));
+  const Expr indices = indices_of_parts(n, static_cast<size_t>(batch), std::nullopt);
   return {n.call(kGatherNd, {n.input(0), indices}, {{"batch_dims", batch}})};
 }
 
@@ -111,14 +120,16 @@ std::string reduction_of(Node& n) {
 }
 
 Results scatter_nd(Node& n) {
-  const Expr indices = parts_first(n, from_front(n, 1, indexed_extents(n, 0)));
+  // The updates have the dimensions of the indices but the last, and those that no part is about.
+  const auto rank = [&](size_t i) { return static_cast<int64_t>(n.rank(i)); };
+  const Expr indices = indices_of_parts(n, 0, rank(0) + rank(1) - 1 - rank(2));
   return {n.call(kScatterNd, {n.input(0), indices, n.input(2)}, {{"mode", reduction_of(n)}})};
 }
 
 Results scatter_elements(Node& n) {
   const TensorType& t = n.tensor(0);
   const size_t axis = n.axis(n.integer("axis", 0), t.rank());
-  return {n.call(kScatterElements, {n.input(0), from_front(n, 1, {t.dims[axis]}), n.input(2)},
+  return {n.call(kScatterElements, {n.input(0), from_front(n, 1, n.input(1), {t.dims[axis]}), n.input(2)},
                  {{"axis", static_cast<int64_t>(axis)}, {"reduction", reduction_of(n)}})};
 }
 

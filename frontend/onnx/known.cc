@@ -7,6 +7,7 @@
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/sequences.h"
 #include "frontend/onnx/stored.h"
+#include "op/extent_value.h"
 #include "op/registry.h"
 
 namespace relay::frontend {
@@ -52,56 +53,18 @@ Expr Importer::carrier(Operand& operand) {
 }
 
 Expr Importer::materialise(Dim dim) {
-  const auto integer = [&](int64_t v) -> Expr { return builder_.constant(Tensor::scalar_int(kInt64, v)); };
-  if (dim.is_const()) return integer(dim.value());
-  // Children first, without recursion: a model may nest dims as deeply as it likes.
-  std::unordered_map<const kernel::ExprNode*, Expr> done;
-  std::vector<std::pair<const kernel::ExprNode*, bool>> pending{{dim.symbolic().get(), false}};
-  while (!pending.empty()) {
-    const auto [e, ready] = pending.back();
-    pending.pop_back();
-    if (done.contains(e)) continue;
-    if (!ready && !e->args.empty()) {
-      pending.emplace_back(e, true);
-      for (const kernel::ExprNode* a : e->args) pending.emplace_back(a, false);
-      continue;
-    }
-    std::vector<Expr> args;
-    for (const kernel::ExprNode* a : e->args) args.push_back(done.at(a));
-    const auto fold = [&](const op::OpDef& op) {
-      Expr sum = args[0];
-      for (size_t i = 1; i < args.size(); ++i) sum = op::call(builder_, op, {sum, args[i]});
-      return sum;
-    };
-    switch (e->kind) {
-      case kernel::ExprKind::kInt: done[e] = integer(e->int_value); break;
-      case kernel::ExprKind::kVar: {
-        const auto place = places_.find(e);
-        if (place == places_.end())
-          throw Refusal{"unsupported-operator-form",
-                        cat("the extent `", show(dim), "` is needed as a number, and no input has it"),
-                        {}};
-        const Expr shape = op::call(builder_, op::kShapeOf, {place->second.param}, {{"dtype", kInt64}});
-        done[e] = op::call(builder_, op::kTake, {shape, integer(place->second.axis)}, {{"axis", int64_t{0}}});
-        break;
-      }
-      case kernel::ExprKind::kAdd: done[e] = fold(op::kAdd); break;
-      case kernel::ExprKind::kMul: done[e] = fold(op::kMultiply); break;
-      case kernel::ExprKind::kFloorDiv: done[e] = fold(op::kFloorDivide); break;
-      case kernel::ExprKind::kFloorMod: done[e] = fold(op::kFloorMod); break;
-      case kernel::ExprKind::kMin: done[e] = fold(op::kMinimum); break;
-      case kernel::ExprKind::kMax: done[e] = fold(op::kMaximum); break;
-      case kernel::ExprKind::kBroadcast: {
-        const Expr is_one = op::call(builder_, op::kEqual, {args[0], integer(1)});
-        done[e] = op::call(builder_, op::kWhere, {is_one, args[1], args[0]});
-        break;
-      }
-      default:
-        throw Refusal{
-            "unsupported-operator-form", cat("the extent `", show(dim), "` is needed as a number"), {}};
-    }
-  }
-  return done.at(dim.symbolic().get());
+  const auto value = [&](kernel::Expr variable) -> Expr {
+    const auto place = places_.find(variable.get());
+    if (place == places_.end())
+      throw Refusal{"unsupported-operator-form",
+                    cat("the extent `", show(dim), "` is needed as a number, and no input has it"),
+                    {}};
+    const Expr shape = op::call(builder_, op::kShapeOf, {place->second.param}, {{"dtype", kInt64}});
+    const Expr axis = builder_.constant(Tensor::scalar_int(kInt64, place->second.axis));
+    return op::call(builder_, op::kTake, {shape, axis}, {{"axis", int64_t{0}}});
+  };
+  if (const Expr e = op::value_of_extent(builder_, dim, value)) return e;
+  throw Refusal{"unsupported-operator-form", cat("the extent `", show(dim), "` is needed as a number"), {}};
 }
 
 std::optional<Tensor> Importer::known(const Operand& operand) {

@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "base/cat.h"
-#include "frontend/onnx/quantised.h"
+#include "frontend/onnx/importer.h"
 #include "frontend/onnx/stored.h"
+#include "op/tensor/common.h"
 
 namespace relay::frontend {
 namespace {
@@ -25,6 +26,14 @@ struct Granularity {
   explicit Granularity(Node& n) : axis(n.integer("axis", 1)), block(n.integer("block_size", 0)) {
     n.require(block >= 0, "its attribute `block_size` is negative");
   }
+  // A scale or a zero point. If the data have no such axis, there is one for all: a run compares.
+  Expr parameter(Node& n, Expr e) const {
+    e = parameter_of(n, e);
+    const auto rank = static_cast<int64_t>(type_of(n.carrier(0)).rank());
+    const bool has_axis = axis >= -rank && axis < rank;
+    if (has_axis || type_of(e).rank() != 1 || type_of(e).dims[0].is_const()) return e;
+    return n.reshape(n.importer().match_extents(e, {Dim(1)}, "parameter"), {});
+  }
   size_t axis_of(Node& n) const { return n.axis(axis, type_of(n.carrier(0)).rank()); }
   // For the operators that have one scale for each index of an axis.
   int64_t axis_of(Node& n, Expr scale) const {
@@ -41,19 +50,25 @@ Expr repeated(Node& n, Expr e, size_t axis, int64_t block) {
               cat("its scale or zero point has ", show(own[i]), " indices along axis ", i, " and the data ",
                   show(data[i])));
   }
-  const Dim extent = data[axis], blocks = own[axis];
-  const auto repeat = [&](int64_t times) {
-    return n.call(kRepeat, {e}, {{"repeats", times}, {"axis", static_cast<int64_t>(axis)}});
-  };
-  if (!extent.is_const() || !blocks.is_const()) {
-    const Expr all = repeat(block);
-    if (dims_of(all)[axis] == extent) return all;
-    n.unsupported("how its blocks divide the axis is not known", "fix the dynamic axes with --input-shapes");
+  const Dim extent = data[axis], blocks = own[axis], needed = ceil_div(extent, Dim(block));
+  if (any_unknown(data))
+    n.unsupported("how its blocks divide the axis depends on the data",
+                  "fix the dynamic axes with --input-shapes");
+  n.require(prove_equal(blocks, needed) != kernel::Proof::kRefuted,
+            cat("an axis of ", show(extent), " in blocks of ", block, " needs ", show(needed),
+                " scales, not ", show(blocks)));
+  if (extent.is_const() && blocks.is_const()) {
+    const int64_t times = std::min(block, std::max<int64_t>(extent.value(), 1));
+    const Expr all = n.call(kRepeat, {e}, {{"repeats", times}, {"axis", static_cast<int64_t>(axis)}});
+    return n.slice(all, axis, 0, extent.value());
   }
-  const int64_t needed = extent.value() / block + (extent.value() % block != 0);
-  n.require(blocks.value() == needed, cat("an axis of ", extent.value(), " in blocks of ", block, " needs ",
-                                          needed, " scales, not ", blocks.value()));
-  return n.slice(repeat(std::min(block, std::max<int64_t>(extent.value(), 1))), axis, 0, extent.value());
+  std::vector<Dim> wanted = data;
+  wanted[axis] = needed;
+  const Expr size = n.builder().constant(Tensor::scalar_int(kInt64, block));
+  return n.call(
+      kTake,
+      {n.importer().match_extents(e, wanted, "parameter"), n.call(kFloorDivide, {n.places({extent}), size})},
+      {{"axis", static_cast<int64_t>(axis)}, {"mode", std::string("fast")}});
 }
 
 // A parameter so that it broadcasts with the data, and does not make it larger.
@@ -120,19 +135,19 @@ Results quantize_linear(Node& n) {
   const Granularity g(n);
   const Encoding encoding{.saturate = n.integer("saturate", 1) != 0, .round = RoundMode::kUp};
   const DType precision = precision_of(n);
-  const Expr scale = n.cast(parameter_of(n, numbers_at(n, 1)), precision);
+  const Expr scale = n.cast(g.parameter(n, numbers_at(n, 1)), precision);
   const Expr x = n.cast(n.input(0), precision);
   // ONNX Runtime's own operator divides in float32.
   const bool plain = precision == kFloat32 || precision == kFloat64 || !is_of_onnx(n.proto());
   if (plain && to.dtype.is_int() && !to.storage && to.dtype.bits >= 8 && g.block == 0) {
-    const Expr zero = n.has(2) ? parameter_of(n, n.input(2)) : n.call(kZerosLike, {scale});
+    const Expr zero = n.has(2) ? g.parameter(n, n.input(2)) : n.call(kZerosLike, {scale});
     return {n.call(kQnnQuantize, {x, scale, n.cast(zero, kInt32)},
                    {{"axis", g.axis_of(n, scale)}, {"out_dtype", to.dtype}})};
   }
   Expr q = n.call(kDivide, {x, spread(n, g, scale)});
   if (to.is_float()) {
     if (n.has(2)) {
-      const Expr zero = n.cast(spread(n, g, parameter_of(n, numbers_at(n, 2))), precision);
+      const Expr zero = n.cast(spread(n, g, g.parameter(n, numbers_at(n, 2))), precision);
       q = n.call(kAdd, {q, zero});
     }
     return {as_elements(n, q, to, encoding)};
@@ -140,7 +155,7 @@ Results quantize_linear(Node& n) {
   q = n.call(kRound, {q});
   if (precision.bits < 32) q = n.cast(q, kFloat32);
   if (n.has(2)) {
-    const Expr zero = spread(n, g, parameter_of(n, numbers_at(n, 2)));
+    const Expr zero = spread(n, g, g.parameter(n, numbers_at(n, 2)));
     q = n.call(kAdd, {q, n.cast(zero, type_of(q).dtype)});
   }
   const auto [low, high] = ends_of(to);
@@ -164,10 +179,10 @@ Results dequantize_linear(Node& n) {
   const Granularity g(n);
   const DType out = result_of(n);
   n.require(!n.has(2) || same(from, element_at(n, 2)), "its zero point has another type than its data");
-  const Expr scale = parameter_of(n, numbers_at(n, 1));
+  const Expr scale = g.parameter(n, numbers_at(n, 1));
   const Expr x = numbers_at(n, 0);
   const DType wide = out == kFloat64 ? kFloat64 : kFloat32, steps = from.is_float() ? wide : kInt32;
-  const Expr zero = n.has(2) ? n.cast(parameter_of(n, numbers_at(n, 2)), steps) : nullptr;
+  const Expr zero = n.has(2) ? n.cast(g.parameter(n, numbers_at(n, 2)), steps) : nullptr;
   if (!from.is_float() && !n.storage(1) && g.block == 0) {
     const Expr point = zero ? zero : n.cast(n.call(kZerosLike, {scale}), kInt32);
     return {n.call(kQnnDequantize, {x, scale, point}, {{"axis", g.axis_of(n, scale)}, {"out_dtype", out}})};

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/cat.h"
+#include "base/nearest.h"
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
@@ -53,6 +54,33 @@ std::map<std::string, int32_t> dtypes_of(const ::onnx::GraphProto& graph) {
   return out;
 }
 
+// "did you mean `Softmax`? ", of operators in the node's domain; empty if no name is like its own.
+// A name that only begins like it may mean it too, as `LayerNorm` does.
+std::string names_alike(const ::onnx::NodeProto& node) {
+  const std::string domain = is_of_onnx(node) ? "" : node.domain() + ".";
+  const std::string_view own = node.op_type();
+  std::vector<std::string> names;
+  for (const ImportableOperator& o : importable_operators()) {
+    if (reason_to_refuse(o.name)) continue;
+    const size_t dot = o.name.rfind('.');
+    const size_t begin = dot == std::string::npos ? 0 : dot + 1;
+    if (o.name.substr(0, begin) == domain) names.push_back(o.name.substr(begin));
+  }
+  if (const std::string meant = did_you_mean(own, names, domain); !meant.empty()) return meant + " ";
+  std::vector<std::pair<size_t, std::string>> alike;  // how many letters are the same
+  for (const std::string& name : names) {
+    const size_t same = static_cast<size_t>(
+        std::mismatch(name.begin(), name.end(), own.begin(), own.end()).first - name.begin());
+    if (same >= 4 && same * 2 >= name.size()) alike.emplace_back(same, name);
+  }
+  std::stable_sort(alike.begin(), alike.end(),
+                   [](const auto& x, const auto& y) { return x.first > y.first; });
+  if (alike.size() > 3) alike.resize(3);
+  if (alike.empty()) return "";
+  return cat("supported and nearest in name: ",
+             join(alike, ", ", [&](const auto& a) { return domain + a.second; }), "; ");
+}
+
 // What the user can do about an operator that is not there.
 std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
   const std::string name = full_name(node);
@@ -67,29 +95,19 @@ std::string remedy_for(const ::onnx::NodeProto& node, int64_t opset) {
   }
   if (!since.empty())
     return cat("`", name, "` is supported from version ", since.front(), " of the operator set on");
-  if (!is_of_onnx(node)) {
-    if (find_row(node.op_type(), opset ? opset : newest_version(""))) {
-      return cat("ONNX's own `", printable(node.op_type()), "` is supported; the one of `",
-                 printable(node.domain()), "` is not");
-    }
-    return "outside ONNX's own domain few operators are supported: `relay ops --onnx` lists all; export the "
-           "model without others";
+  // Its weights lie as the vectors of the machine want it, which the file does not name.
+  if (node.domain() == "com.microsoft.nchwc") {
+    return "ONNX Runtime wrote this model for the processor that it ran on: give the model that it read, or "
+           "have it write with ORT_ENABLE_EXTENDED in the place of ORT_ENABLE_ALL";
   }
-  // Names that look like it: the most letters in common at the start come first.
-  std::vector<std::pair<size_t, std::string>> alike;
-  for (const Row& row : all_rows()) {
-    size_t same = 0;
-    while (same < row.name.size() && same < node.op_type().size() && row.name[same] == node.op_type()[same])
-      ++same;
-    const bool known = !alike.empty() && alike.back().second == row.name;
-    if (same >= 4 && same * 2 >= row.name.size() && !known) alike.emplace_back(same, std::string(row.name));
+  constexpr const char* kAll = "`relay ops --onnx` lists all that are known";
+  if (!is_of_onnx(node) && find_row(node.op_type(), opset ? opset : newest_version(""))) {
+    return cat("ONNX's own `", printable(node.op_type()), "` is supported; the one of `",
+               printable(node.domain()), "` is not");
   }
-  std::stable_sort(alike.begin(), alike.end(),
-                   [](const auto& x, const auto& y) { return x.first > y.first; });
-  std::vector<std::string> near;
-  for (size_t i = 0; i < alike.size() && i < 3; ++i) near.push_back(alike[i].second);
-  std::string out = near.empty() ? "" : cat("supported and nearest in name: ", join(near, ", "), "; ");
-  return out + "`relay ops --onnx` lists all that are supported";
+  if (const std::string near = names_alike(node); is_of_onnx(node) || !near.empty()) return near + kAll;
+  return cat("outside ONNX's own domain few operators are supported, ", kAll,
+             ": export the model without others");
 }
 
 }  // namespace

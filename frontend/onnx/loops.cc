@@ -1,18 +1,24 @@
 #include "frontend/onnx/loops.h"
 
-#include <algorithm>
-
 #include "base/cat.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/rows.h"
 
 namespace relay::frontend {
 namespace {
 
 using namespace op;
 
-bool is_open(const std::vector<Dim>& dims) {
-  return std::any_of(dims.begin(), dims.end(), [](Dim d) { return d.is_unknown(); });
-}
+// While in scope, a step of this number is converted.
+class InStep {
+ public:
+  InStep(std::vector<Expr>& steps, Expr number) : steps_(steps) { steps_.push_back(number); }
+  ~InStep() { steps_.pop_back(); }
+  InStep(const InStep&) = delete;
+
+ private:
+  std::vector<Expr>& steps_;
+};
 
 class LoopBuilder {
  public:
@@ -22,17 +28,9 @@ class LoopBuilder {
   std::optional<std::vector<Expr>> make();
 
  private:
-  // One row of a step, and those that are collected.
-  struct Rows {
-    std::vector<Dim> dims;  // of a row, outside of the body
-    const Var* collected;
-    Expr none;
-  };
-
   bool convert_body();
   bool widen();
   void collect(size_t i);
-  Expr next_rows(size_t i);
   Expr assemble();
   Expr pack(const std::vector<Expr>& parts) { return parts.size() == 1 ? parts[0] : b_.tuple(parts); }
 
@@ -48,7 +46,7 @@ class LoopBuilder {
   std::vector<const Var*> states_;
   Bindings inside_;
   LoopStep step_;
-  std::vector<Rows> rows_;
+  std::vector<CollectedRows> rows_;
 };
 
 bool LoopBuilder::convert_body() {
@@ -62,6 +60,7 @@ bool LoopBuilder::convert_body() {
     states_.push_back(b_.var(name, types_[i]));
     named.push_back(n_.importer().name_extents(states_.back(), name));
   }
+  const InStep in_step(n_.importer().steps(), i_);
   std::optional<LoopStep> step = form_.body(i_, named);
   if (!step) return false;
   step_ = std::move(*step);
@@ -95,27 +94,10 @@ void LoopBuilder::collect(size_t i) {
   const Expr row = step_.rows[i];
   const auto* type = row->type ? row->type->as<TensorType>() : nullptr;
   if (!type) n_.unsupported("the rows that it collects are no tensors");
-  Rows rows;
-  for (Dim d : type->dims) rows.dims.push_back(inside_.outside(d));
-  std::vector<Dim> none = rows.dims, all = rows.dims;
-  std::replace_if(none.begin(), none.end(), [](Dim d) { return d.is_unknown(); }, Dim(0));
-  none.insert(none.begin(), Dim(0));
-  all.insert(all.begin(), Dim::unknown());
-  rows.none = n_.call(kZeros, std::span<const Expr>(), {{"shape", none}, {"dtype", type->dtype}});
-  rows.collected = b_.var(cat("rows", i), context_.tensor_type(all, type->dtype));
-  rows_.push_back(rows);
-}
-
-// The rows with that of this step. The first one says what extents all have; a run compares.
-Expr LoopBuilder::next_rows(size_t i) {
-  const Expr row = n_.expand_dims(step_.rows[i], 0);
+  std::vector<Dim> dims;
+  for (Dim d : type->dims) dims.push_back(inside_.outside(d));
   const bool backwards = i < form_.backwards.size() && form_.backwards[i];
-  const Expr all = rows_[i].collected;
-  const Expr more = n_.call(kConcatenate, {backwards ? b_.tuple({row, all}) : b_.tuple({all, row})},
-                            {{"axis", int64_t{0}}});
-  if (!is_open(rows_[i].dims)) return more;
-  const Expr first = n_.call(kEqual, {i_, b_.constant(Tensor::scalar_int(kInt64, 0))});
-  return b_.with_type(b_.if_(first, row, more), all->type);
+  rows_.emplace_back(n_, cat("rows", i), dims, type->dtype, backwards);
 }
 
 Expr LoopBuilder::assemble() {
@@ -137,8 +119,8 @@ Expr LoopBuilder::assemble() {
     done.push_back(states_[i]);
   }
   for (size_t i = 0; i < rows_.size(); ++i) {
-    carry(rows_[i].collected, rows_[i].none, next_rows(i));
-    done.push_back(rows_[i].collected);
+    carry(rows_[i].list(), rows_[i].none(), rows_[i].with(step_.rows[i], i_));
+    done.push_back(rows_[i].list());
   }
   if (done.empty()) n_.unsupported("it has neither states nor results");
 
@@ -178,7 +160,8 @@ std::optional<std::vector<Expr>> LoopBuilder::make() {
   const size_t parts = states_.size() + rows_.size();
   std::vector<Expr> out;
   for (size_t i = 0; i < parts; ++i) {
-    const Expr part = parts == 1 ? whole : b_.proj(whole, static_cast<uint32_t>(i));
+    Expr part = parts == 1 ? whole : b_.proj(whole, static_cast<uint32_t>(i));
+    if (i >= states_.size()) part = rows_[i - states_.size()].joined(part);
     const std::string name = cat(identifier(form_.name), "_", i);
     if (i < states_.size() || !counted) {
       out.push_back(n_.importer().name_extents(part, name));

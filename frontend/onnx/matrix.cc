@@ -1,5 +1,6 @@
 // Matrix products.
 #include "base/cat.h"
+#include "frontend/onnx/importer.h"
 #include "frontend/onnx/products.h"
 #include "frontend/onnx/quantised.h"
 
@@ -98,14 +99,25 @@ Expr real_sums(Node& n, Expr sums, Expr a_scale, Expr b_scale) {
   const auto scale = [&](Expr e, bool rows) { return by_line(n, n.cast(e, kFloat32), rows); };
   const Expr scales = as_scalar(n, n.call(kMultiply, {scale(a_scale, true), scale(b_scale, false)}));
   const Expr real = n.call(kMultiply, {n.cast(sums, kFloat32), scales});
-  if (dims_of(real) != dims_of(sums)) n.unsupported("its scales give the product another shape");
-  return real;
+  const std::vector<Dim> wanted = dims_of(sums), own = dims_of(real);
+  bool fits = own.size() == wanted.size();
+  for (size_t i = 0; fits && i < own.size(); ++i)
+    fits = prove_equal(own[i], wanted[i]) != kernel::Proof::kRefuted;
+  if (!fits) n.unsupported("its scales give the product another shape");
+  return n.importer().match_extents(real, wanted, "real");
+}
+
+// The same of an input, of which a run compares that it has one element.
+Expr one_at(Node& n, size_t i, DType dtype) {
+  Expr e = n.cast(n.input(i), dtype);
+  const TensorType& t = type_of(e);
+  if (t.rank() == 1 && !t.dims[0].is_const()) e = n.importer().match_extents(e, {Dim(1)}, "one");
+  return as_scalar(n, e);
 }
 
 // Real numbers as integers, with the scale at an input and the zero point behind it.
 Expr quantised_result(Node& n, Expr real, size_t scale) {
-  const Expr step = as_scalar(n, n.cast(n.input(scale), kFloat32)),
-             zero = as_scalar(n, n.cast(n.input(scale + 1), kInt32));
+  const Expr step = one_at(n, scale, kFloat32), zero = one_at(n, scale + 1, kInt32);
   if (type_of(step).rank() > 0 || type_of(zero).rank() > 0)
     n.unsupported("its result must have one scale and one zero point");
   return n.call(kQnnQuantize, {real, step, zero}, {{"axis", int64_t{-1}}, {"out_dtype", n.dtype(scale + 1)}});

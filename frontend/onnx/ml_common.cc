@@ -1,6 +1,7 @@
 #include "base/cat.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/ml.h"
+#include "frontend/onnx/names.h"
 
 namespace relay::frontend {
 
@@ -132,7 +133,9 @@ ClassLabels class_labels(Node& n, std::string_view numbers) {
   out.count = out.texts ? texts.size() : out.numbers.size();
   n.require(out.count > 0, "it has no labels");
   if (out.texts && is_label_used(n))
-    n.unsupported("its labels are texts", "use numbers for labels, or drop the output of the labels");
+    n.unsupported(cat("its labels are texts, such as `", printable(texts[0]), "`, which the output `",
+                      printable(n.proto().output(0)), "` would hold"),
+                  "use numbers for labels, or drop this output: the largest score says which label it is");
   return out;
 }
 

@@ -15,7 +15,11 @@ using namespace op;
 
 // The list of an encoder: `keys` or `values`, in one of its forms. Null if it has none.
 std::optional<Tensor> list_of(Node& n, std::string_view what) {
-  if (n.attribute(cat(what, "_strings"))) n.unsupported("its labels are texts", "encode numbers instead");
+  if (n.attribute(cat(what, "_strings"))) {
+    n.unsupported(cat("its labels are texts: `", what, "_strings`"),
+                  what == "keys" ? "encode the texts before the model runs, and begin it with the codes"
+                                 : "keep the texts beside the model, and let it give their places");
+  }
   if (const auto* a = n.attribute(cat(what, "_tensor"))) {
     n.require(a->has_t(), cat("its attribute `", what, "_tensor` is no tensor"));
     return n.importer().tensor(a->t());
@@ -85,7 +89,7 @@ Tensor picked(const Tensor& from, const std::vector<int64_t>& places) {
 // Binary search for each element; what is not found there has the default.
 Results label_encoder(Node& n) {
   const std::optional<Tensor> keys = list_of(n, "keys"), values = list_of(n, "values");
-  if (!keys || !values) n.unsupported("its labels are texts", "encode numbers instead");
+  n.require(keys && values, "it has no list of keys, or none of values");
   n.require(keys->rank() == 1 && values->rank() == 1 && keys->size() == values->size() && keys->size() > 0,
             "it has not one value for each key");
   const Expr x = n.input(0);
@@ -109,7 +113,10 @@ Results label_encoder(Node& n) {
   return {y};
 }
 
-Results encoder_of_texts(Node& n) { n.unsupported("its labels are texts", "encode numbers instead"); }
+Results encoder_of_texts(Node& n) {
+  n.unsupported("its labels are texts: `classes_strings`",
+                "encode the texts before the model runs, and begin it with the codes");
+}
 
 constexpr Row kRows[] = {
     {"ai.onnx.ml.LabelEncoder", 1, encoder_of_texts, "texts"},

@@ -17,7 +17,13 @@ Expr products(Node& n, int64_t results, const std::vector<double>& intercepts) {
             "its attribute `coefficients` has not as many numbers for each result");
   Expr x = rows_at(n, 0);
   if (type_of(x).dtype != kFloat64) x = n.cast(x, kFloat32);
-  const Expr weight = float_table(n, type_of(x).dtype, {results, count / results}, coefficients);
+  // ONNX Runtime reads the first numbers of the list then, which belong to other results.
+  const int64_t features = count / results;
+  const Dim columns = type_of(x).dims.back();
+  n.require(!columns.is_const() || columns.value() == features,
+            cat("its attribute `coefficients` has ", features, " numbers for each of ", results,
+                " results, but its input has ", show(columns), " columns"));
+  const Expr weight = float_table(n, type_of(x).dtype, {results, features}, coefficients);
   const Expr y = n.call(kMatmul, {x, weight}, {{"transpose_b", true}});
   if (intercepts.empty()) return y;
   n.require(static_cast<int64_t>(intercepts.size()) == results,

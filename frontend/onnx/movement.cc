@@ -5,6 +5,7 @@
 #include "base/cat.h"
 #include "frontend/onnx/computed.h"
 #include "frontend/onnx/importer.h"
+#include "frontend/onnx/wrap.h"
 #include "op/tensor/attributes.h"
 
 namespace relay::frontend {
@@ -46,8 +47,7 @@ Results split_by_name(Node& n, Expr x, size_t axis, Dim extent, int64_t count) {
 
 // Parts of sizes that the model computes. A run compares their sum with the extent.
 Results split_by_sizes(Node& n, size_t axis) {
-  const std::vector<Dim> sizes = n.dims(1, "sizes");
-  n.require(sizes.size() == n.outputs(), "it has another number of sizes than outputs");
+  const std::vector<Dim> sizes = extents_at(n, 1, "sizes", n.outputs());
   Dim at = 0;
   std::vector<std::pair<Dim, Dim>> bounds;
   for (Dim size : sizes) {
@@ -176,28 +176,6 @@ Results slice(Node& n) {
                        n.has(4) ? n.constant_ints(4, "steps") : std::vector<int64_t>{});
 }
 
-// Around the ends: what is put before the first element is the last one.
-Expr wrapped(Node& n, Expr x, const std::vector<std::pair<Dim, Dim>>& width) {
-  for (size_t axis = 0; axis < width.size(); ++axis) {
-    const auto [before, after] = width[axis];
-    if (before == Dim(0) && after == Dim(0)) continue;
-    const Dim extent = type_of(x).dims[axis];
-    constexpr int64_t kMost = 1 << 24;
-    if (!extent.is_const() || !before.is_const() || !after.is_const())
-      n.unsupported("mode=wrap needs a known extent and known pads",
-                    "fix the dynamic axis with --input-shapes");
-    n.require(extent.value() >= 1, "there is nothing to wrap around");
-    if (extent.value() > kMost || before.value() > kMost || after.value() > kMost)
-      n.unsupported("mode=wrap is not supported for more than 2^24 elements of an axis");
-    std::vector<int64_t> places;
-    for (int64_t i = -before.value(); i < extent.value() + after.value(); ++i)
-      places.push_back((i % extent.value() + extent.value()) % extent.value());
-    x = n.call(kTake, {x, n.ints(places)},
-               {{"axis", static_cast<int64_t>(axis)}, {"mode", std::string("clip")}});
-  }
-  return x;
-}
-
 std::string pad_mode(Node& n) {
   const std::string mode = n.text("mode", "constant");
   const bool wrap = mode == "wrap" && n.opset() >= 19;
@@ -253,8 +231,6 @@ Results pad(Node& n) {
   const Expr value = n.has(2) ? n.reshape(n.input(2), {}) : n.scalar(n.dtype(0), 0);
   const std::optional<std::vector<Dim>> pads = n.known_dims(1, "pads");
   const bool is_known = pads && (!n.has(3) || n.known(3));
-  if (!is_known && pad_mode(n) == "wrap")
-    n.unsupported("mode=wrap needs known pads", "fix the dynamic axis with --input-shapes");
   if (!is_known) return {pad_computed(n, pad_mode(n), value)};
   return pad_by(n, *pads, n.has(3) ? n.constant_ints(3, "axes") : std::vector<int64_t>{}, value);
 }

@@ -35,14 +35,7 @@ Results fused_convolution_of_channels_last(Node& n) {
   return {activated(n, y, n.text("activation", ""), real_list(n, "activation_params"))};
 }
 
-Results padded_transposed_convolution(Node& n) {
-  n.unsupported("a transposed convolution whose pads are computed is not supported",
-                "export ConvTranspose with the attribute `pads`");
-}
-
 constexpr Row kRows[] = {
-    {"com.microsoft.ConvTransposeWithDynamicPads", 1, padded_transposed_convolution,
-     "all forms: computed pads"},
     {"com.microsoft.FusedConv", 1, fused_convolution},
     {"com.microsoft.NhwcConv", 1, convolution_of_channels_last},
     {"com.microsoft.NhwcFusedConv", 1, fused_convolution_of_channels_last},

@@ -4,6 +4,7 @@
 #include "frontend/onnx/contributed.h"
 #include "frontend/onnx/products.h"
 #include "frontend/onnx/repeat.h"
+#include "frontend/onnx/stored.h"
 #include "op/term.h"
 
 namespace relay::frontend {
@@ -45,75 +46,34 @@ Results fused_gemm(Node& n) {
   return {activated(n, y, n.text("activation", ""), parameters)};
 }
 
-Results gemm_float8(Node& n) {
-  n.unsupported("products of float8 are not supported", "export the model with float16 or bfloat16");
-}
-
-// --- MatMulNBits ---------------------------------------------------------------------------------
-
-// Bytes as the numbers of `bits` bits in them, the lowest first: (.., bytes) becomes (..,
-// bytes * 8 / bits).
-Expr unpacked(Node& n, Expr bytes, int64_t bits) {
-  if (bits == 8) return bytes;
-  const auto number = [&](int64_t v) { return n.builder().constant(Tensor::scalar_int(kUInt8, v)); };
-  std::vector<Expr> parts;
-  for (int64_t shift = 0; shift < 8; shift += bits) {
-    const Expr moved = shift == 0 ? bytes : n.call(kRightShift, {bytes, number(shift)});
-    parts.push_back(n.call(kBitwiseAnd, {moved, number((1 << bits) - 1)}));
-  }
-  std::vector<Dim> dims = dims_of(bytes);
-  const auto rank = static_cast<int64_t>(dims.size());
-  dims.back() = dims.back() * Dim(8 / bits);
-  return n.reshape(n.call(kStack, {n.builder().tuple(parts)}, {{"axis", rank}}), dims);
-}
-
-struct Blocks {
-  int64_t bits, columns, depth, size, count;  // N, K, the elements of a block, the blocks of a column
-};
-
-Blocks blocks_of(Node& n) {
-  Blocks b{n.integer("bits", 4), n.integer("N"), n.integer("K"), n.integer("block_size"), 0};
-  if (b.bits != 2 && b.bits != 4 && b.bits != 8)
-    n.unsupported(cat(b.bits, " bits are not supported"), "2, 4 and 8 are");
-  constexpr int64_t kMost = int64_t{1} << 31;
-  n.require(b.columns > 0 && b.columns < kMost && b.depth > 0 && b.depth < kMost && b.size >= 16 &&
-                b.size < kMost && (b.size & (b.size - 1)) == 0,
-            "its attributes N, K and block_size are out of range");
-  b.count = (b.depth + b.size - 1) / b.size;
-  return b;
-}
-
-// A zero point for each block of each column: given as such, or packed like the
-// weight, or the middle.
-Expr zero_points(Node& n, const Blocks& b, DType dtype) {
-  const Expr none = n.scalar(dtype, static_cast<double>(int64_t{1} << (b.bits - 1)));
-  if (!n.has(3)) return none;
-  const Expr given = n.input(3);
-  const std::vector<Dim> shape{Dim(b.columns), Dim(b.count), Dim(1)};
-  if (type_of(given).dtype != kUInt8) return n.reshape(n.cast(given, dtype), shape);
-  const int64_t bytes = (b.count * b.bits + 7) / 8;
-  const Expr points = unpacked(n, n.reshape(given, {Dim(b.columns), Dim(bytes)}), b.bits);
-  return n.reshape(n.cast(n.slice(points, 1, 0, b.count), dtype), shape);
-}
-
-// a times the transpose of a weight (N, K) whose rows are blocks of small integers
-// with a scale each.
-Results matrix_product_of_bits(Node& n) {
-  n.without_effect({"accuracy_level"});
-  if (n.integer("weight_prepacked", 0) != 0)
-    n.unsupported("weights in a layout of one machine are not supported", "export with weight_prepacked=0");
-  if (n.has(4)) n.unsupported("its input `g_idx` is not supported");
-  const Blocks b = blocks_of(n);
-  const Expr a = n.input(0);
-  const DType dtype = type_of(a).dtype;
-  const Expr packed = n.reshape(n.input(1), {Dim(b.columns), Dim(b.count), Dim(b.size * b.bits / 8)});
-  const Expr numbers = n.cast(unpacked(n, packed, b.bits), dtype);
-  const Expr scale = n.reshape(n.cast(n.input(2), dtype), {Dim(b.columns), Dim(b.count), Dim(1)});
-  const Expr real = n.call(kMultiply, {n.call(kSubtract, {numbers, zero_points(n, b, dtype)}), scale});
-  Expr weight = n.reshape(real, {Dim(b.columns), Dim(b.count * b.size)});
-  if (b.count * b.size != b.depth) weight = n.slice(weight, 1, 0, b.depth);
-  const Expr y = n.call(kMatmul, {a, weight}, {{"transpose_b", true}});
-  return {n.has(5) ? n.call(kAdd, {y, n.input(5)}) : y};
+// What the matrix unit of a GPU computes of small floats, here in float32:
+//   scaleY * activation(alpha * scaleA * A * scaleB * B + beta * C)
+// Each scale is one number, or absent. The result is of the type `dtype`.
+Results product_of_small_floats(Node& n) {
+  enum Input : size_t { kA, kB, kC, kScaleA, kScaleB, kScaleY };
+  n.admit_carriers();
+  const auto number = [&](size_t i) { return n.cast(numbers_at(n, i), kFloat32); };
+  const auto scaled = [&](Expr e, size_t scale) {
+    if (!n.has(scale)) return e;
+    const Dim count = product(dims_of(n.input(scale)));
+    n.require(count == Dim(1), "its scales must be one number each");
+    return n.call(kMultiply, {e, n.reshape(number(scale), {})});
+  };
+  const auto factor = [&](size_t i, const char* transposed, size_t scale) {
+    n.require(type_of(n.carrier(i)).rank() == 2, "its factors must be matrices");
+    const Expr e = n.integer(transposed, 0) != 0 ? n.transpose(number(i), {1, 0}) : number(i);
+    return scaled(e, scale);
+  };
+  const Element to = element_of(n, n.integer("dtype", 1));
+  n.require(to.is_float(), "its attribute `dtype` is no floating-point type");
+  Expr y = multiply_matrices(n, factor(kA, "transA", kScaleA), factor(kB, "transB", kScaleB), {});
+  const double alpha = n.real("alpha", 1), beta = n.real("beta", 0);
+  if (alpha != 1) y = n.call(kMultiply, {y, n.scalar(kFloat32, alpha)});
+  if (n.has(kC) && beta != 0)
+    y = n.call(kAdd, {y, n.call(kMultiply, {number(kC), n.scalar(kFloat32, beta)})});
+  y = scaled(activated(n, y, n.text("activation", ""), {}), kScaleY);
+  store(n, 0, to);
+  return {as_elements(n, y, to, {})};
 }
 
 // --- CDist, Inverse ------------------------------------------------------------------------------
@@ -197,9 +157,8 @@ constexpr Row kRows[] = {
     {"com.microsoft.CDist", 1, distances},
     {"com.microsoft.FusedGemm", 1, fused_gemm},
     {"com.microsoft.FusedMatMul", 1, fused_matrix_product},
-    {"com.microsoft.GemmFloat8", 1, gemm_float8, "all forms: float8"},
+    {"com.microsoft.GemmFloat8", 1, product_of_small_floats},
     {"com.microsoft.Inverse", 1, inverse},
-    {"com.microsoft.MatMulNBits", 1, matrix_product_of_bits, "3, 5, 6 and 7 bits, g_idx, weight_prepacked=1"},
     {"com.microsoft.TransposeMatMul", 1, fused_matrix_product},
 };
 

@@ -1,5 +1,4 @@
 // com.microsoft: elements that change their places. Most are older forms of ONNX's own operators.
-#include "base/cat.h"
 #include "frontend/onnx/contributed.h"
 
 namespace relay::frontend {

@@ -1,5 +1,4 @@
 // com.microsoft: layer normalisation with what transformers do before it.
-#include "base/cat.h"
 #include "frontend/onnx/contributed.h"
 #include "op/term.h"
 

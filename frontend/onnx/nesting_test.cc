@@ -84,18 +84,5 @@ TEST(Nesting, RefusalsOfManyWaysAreBounded) {
   EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 20);
 }
 
-// What a node needs comes before it, also around and within its graphs.
-TEST(Nesting, CyclesThroughBranchesAreRefused) {
-  TestModel inner;
-  inner.node("Exp", {"y"}, {"t"}).output("t");
-  TestModel m;
-  m.input("x", {2}).input("c", {}, ::onnx::TensorProto::BOOL).node("If", {"c"}, {"y"});
-  m.attr("then_branch", *inner.graph).attr("else_branch", *inner.graph).output("y");
-  expect_refused(m, ImportFailure::kBadModel, "it uses `y`, which nothing before it defines");
-  TestModel own;
-  own.input("x", {2}).node("Add", {"x", "y"}, {"y"}).output("y");
-  expect_refused(own, ImportFailure::kBadModel, "it uses `y`, which nothing before it defines");
-}
-
 }  // namespace
 }  // namespace relay::frontend

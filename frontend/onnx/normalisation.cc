@@ -133,9 +133,11 @@ Results group_normalisation(Node& n) {
   n.require(dims.size() >= 2, "its input needs batch and channels");
   const int64_t groups = n.integer("num_groups");
   n.require(groups >= 1, "its attribute `num_groups` is out of range");
-  if (!dims[1].is_const()) n.unsupported("the number of its channels must be known");
-  n.require(dims[1].value() % groups == 0, "its channels cannot be divided among its groups");
-  std::vector<Dim> split{dims[0], Dim(groups), Dim(dims[1].value() / groups)};
+  if (dims[1].is_unknown()) n.unsupported("the number of its channels depends on the data");
+  n.require(!dims[1].is_const() || dims[1].value() % groups == 0,
+            "its channels cannot be divided among its groups");
+  const Dim each = floor_div(dims[1], Dim(groups));
+  std::vector<Dim> split{dims[0], Dim(groups), each};
   split.insert(split.end(), dims.begin() + 2, dims.end());
   std::vector<int64_t> axes(split.size() - 2);
   std::iota(axes.begin(), axes.end(), 2);
@@ -146,8 +148,11 @@ Results group_normalisation(Node& n) {
   const auto per_channel = [&](size_t i) {
     Expr e = n.input(i);
     n.require(type_of(e).rank() == 1, "its scale and bias must have one dimension");
-    if (n.opset() < 21)
-      e = n.call(kRepeat, {e}, {{"repeats", dims[1].value() / groups}, {"axis", int64_t{0}}});
+    if (n.opset() < 21) {
+      const Expr column = n.expand_dims(e, 1);
+      e = n.reshape(n.call(kBroadcastTo, {column}, {{"shape", std::vector<Dim>{Dim(groups), each}}}),
+                    {dims[1]});
+    }
     return dims.size() > 2 ? n.expand_dims(e, 1, static_cast<int64_t>(dims.size()) - 2) : e;
   };
   return {n.call(kAdd, {n.call(kMultiply, {y, per_channel(1)}), per_channel(2)})};

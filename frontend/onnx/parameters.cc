@@ -6,6 +6,7 @@
 #include "frontend/onnx/fixed_input.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/names.h"
+#include "frontend/onnx/texts.h"
 #include "frontend/onnx/usage.h"
 
 namespace relay::frontend {
@@ -195,11 +196,14 @@ bool Importer::Inputs::declare(const ::onnx::ValueInfoProto& input, std::vector<
   const data::Storage* storage = data::storage_of_onnx(code);
   const std::optional<DType> dtype = storage ? storage->carrier : data::dtype_of_onnx(code);
   if (!dtype) {
+    const bool is_text = code == ::onnx::TensorProto::STRING;
     i_.diagnostics_
         .error(Span::none(), "unsupported-dtype",
                cat("input ", shown(input), " has elements of type ", data::onnx_dtype_name(code),
                    ", which is not supported"))
-        .note("booleans, integers and floats are supported: move what turns it into these out of the model");
+        .note(is_text ? remedy_for_texts(i_.model_.graph(), input.name(), i_.name_)
+                      : "booleans, integers and floats are supported: move what turns it into these out of "
+                        "the model");
     return false;
   }
   const std::optional<std::vector<Dim>> dims = i_.input_dims(input);
@@ -239,6 +243,7 @@ bool Importer::Inputs::declare(std::vector<const Var*>& params) {
 
 bool Importer::declare_inputs(std::vector<const Var*>& params) {
   Inputs inputs(*this);
+  const size_t before = diagnostics_.errors();  // operators that are not known, and others' errors
   // All that is wrong is reported at once.
   bool ok = inputs.list();
   ok = inputs.check_given() && ok;
@@ -246,7 +251,7 @@ bool Importer::declare_inputs(std::vector<const Var*>& params) {
   ok = inputs.declare(params) && ok;
   if (!ok) return false;
   inputs.gather();
-  return !diagnostics_.has_errors();
+  return diagnostics_.errors() == before;
 }
 
 }  // namespace relay::frontend

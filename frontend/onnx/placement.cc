@@ -4,8 +4,11 @@
 #include <numeric>
 
 #include "base/cat.h"
+#include "frontend/onnx/computed.h"
 #include "frontend/onnx/heads.h"
+#include "frontend/onnx/importer.h"
 #include "op/tensor/common.h"
+#include "op/term.h"
 
 namespace relay::frontend {
 namespace {
@@ -18,13 +21,13 @@ using namespace op;
 // difference the smaller half is in front.
 Results center_crop_pad(Node& n) {
   Expr x = n.input(0);
-  const std::vector<Dim> from = dims_of(x), wanted = n.dims(1, "shape");
+  const std::vector<Dim> from = dims_of(x);
   std::vector<int64_t> axes = n.integers("axes");
   if (axes.empty()) {
     axes.resize(from.size());
     std::iota(axes.begin(), axes.end(), 0);
   }
-  n.require(axes.size() == wanted.size(), "its shape has another length than its axes");
+  const std::vector<Dim> wanted = extents_at(n, 1, "shape", axes.size());
   std::vector<Dim> begin, end, to = from;
   std::vector<std::pair<Dim, Dim>> around(from.size(), {Dim(0), Dim(0)});
   std::vector<int64_t> cut;
@@ -54,15 +57,38 @@ Results center_crop_pad(Node& n) {
 
 // --- Col2Im --------------------------------------------------------------------------------------
 
+// How blocks lie in an image, along each axis.
+struct Steps {
+  std::vector<int64_t> strides, dilations, before, after;
+};
+
+Steps read_steps(Node& n, size_t axes) {
+  const auto list = [&](const char* name, size_t count, int64_t otherwise, int64_t least) {
+    const std::vector<int64_t> out = n.integers(name, std::vector<int64_t>(count, otherwise));
+    const bool good =
+        std::all_of(out.begin(), out.end(), [&](int64_t v) { return v >= least && v < (int64_t{1} << 26); });
+    n.require(out.size() == count && good, cat("its attribute `", name, "` is out of range"));
+    return out;
+  };
+  Steps s;
+  s.strides = list("strides", axes, 1, 1);
+  s.dilations = list("dilations", axes, 1, 1);
+  const std::vector<int64_t> pads = list("pads", 2 * axes, 0, 0);
+  s.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(axes));
+  s.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(axes), pads.end());
+  return s;
+}
+
 // Blocks of an image, each of which was a column, and where their elements belong.
 struct Blocks {
-  std::vector<int64_t> image, block, strides, dilations, before, after;
+  std::vector<int64_t> image, block;
+  Steps steps;
 
   size_t axes() const { return image.size(); }
-  int64_t padded(size_t a) const { return image[a] + before[a] + after[a]; }
+  int64_t padded(size_t a) const { return image[a] + steps.before[a] + steps.after[a]; }
   int64_t count(size_t a) const {  // of blocks along an axis
-    const int64_t room = padded(a) - dilations[a] * (block[a] - 1) - 1;
-    return room < 0 ? 0 : room / strides[a] + 1;
+    const int64_t room = padded(a) - steps.dilations[a] * (block[a] - 1) - 1;
+    return room < 0 ? 0 : room / steps.strides[a] + 1;
   }
 };
 
@@ -76,25 +102,15 @@ int64_t product_of(Node& n, const std::vector<int64_t>& values) {
   return all;
 }
 
+constexpr auto kOtherAxes = "its image and its blocks have another number of axes";
+
 Blocks read_blocks(Node& n) {
   Blocks b;
   b.image = n.constant_ints(1, "image shape");
   b.block = n.constant_ints(2, "block shape");
-  const size_t axes = b.axes();
-  n.require(axes >= 1 && b.block.size() == axes, "its image and its blocks have another number of axes");
-  const auto list = [&](const char* name, size_t count, int64_t otherwise, int64_t least) {
-    const std::vector<int64_t> out = n.integers(name, std::vector<int64_t>(count, otherwise));
-    const bool good =
-        std::all_of(out.begin(), out.end(), [&](int64_t v) { return v >= least && v < (int64_t{1} << 26); });
-    n.require(out.size() == count && good, cat("its attribute `", name, "` is out of range"));
-    return out;
-  };
-  b.strides = list("strides", axes, 1, 1);
-  b.dilations = list("dilations", axes, 1, 1);
-  const std::vector<int64_t> pads = list("pads", 2 * axes, 0, 0);
-  b.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(axes));
-  b.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(axes), pads.end());
-  for (size_t a = 0; a < axes; ++a)
+  n.require(b.axes() >= 1 && b.block.size() == b.axes(), kOtherAxes);
+  b.steps = read_steps(n, b.axes());
+  for (size_t a = 0; a < b.axes(); ++a)
     n.require(b.image[a] >= 1 && b.image[a] < (1 << 26) && b.block[a] >= 1 && b.block[a] < (1 << 26),
               "its image or its blocks are empty or too large");
   return b;
@@ -110,40 +126,88 @@ Tensor places(Node& n, const Blocks& b, const std::vector<int64_t>& counts) {
   for_each_index(shape, [&](const std::vector<int64_t>& i) {
     int64_t place = 0;
     for (size_t a = 0; a < b.axes(); ++a)
-      place = place * b.padded(a) + i[a] * b.dilations[a] + i[a + b.axes()] * b.strides[a];
+      place = place * b.padded(a) + i[a] * b.steps.dilations[a] + i[a + b.axes()] * b.steps.strides[a];
     out.set_int(next++, place);
   });
   return out;
+}
+
+// The image of the columns x, whose elements go to these places of the padded image.
+Expr image_of(Node& n, Expr x, Expr where, Dim channels, const std::vector<Dim>& image, const Steps& s) {
+  const TensorType& t = type_of(x);
+  std::vector<Dim> dims{t.dims[0], channels};
+  for (size_t a = 0; a < image.size(); ++a) dims.push_back(image[a] + Dim(s.before[a] + s.after[a]));
+  const Dim lines = t.dims[0] * channels;
+  const Expr columns = n.transpose(n.reshape(x, {lines, dims_of(where)[1]}), {1, 0});
+  const Dim all = product(std::span<const Dim>(dims).subspan(2));
+  const Expr empty =
+      n.call(kZeros, std::span<const Expr>(), {{"shape", std::vector<Dim>{all, lines}}, {"dtype", t.dtype}});
+  const Expr sums = n.call(kScatterNd, {empty, where, columns}, {{"mode", "add"}});
+  Expr y = n.reshape(n.transpose(sums, {1, 0}), dims);
+  for (size_t a = 0; a < image.size(); ++a) {
+    if (s.before[a] + s.after[a] > 0)
+      y = sliced(n.builder(), y, static_cast<int64_t>(a) + 2, Dim(s.before[a]), Dim(s.before[a]) + image[a]);
+  }
+  return y;
+}
+
+// How many axes the attributes are for; 0 if there are none.
+size_t given_axes(Node& n) {
+  return std::max(
+      {n.integers("strides").size(), n.integers("dilations").size(), n.integers("pads").size() / 2});
+}
+
+// Of an image and blocks whose extents only a run tells. A run traps if the columns are no such
+// blocks.
+Expr image_of_run(Node& n) {
+  Importer& importer = n.importer();
+  const auto extents = [&, given = given_axes(n)](size_t i, std::string_view what) {
+    return given > 0 ? extents_at(n, i, what, given) : n.dims(i, what);
+  };
+  const std::vector<Dim> image = extents(1, "image shape"), block = extents(2, "block shape");
+  const size_t axes = image.size();
+  n.require(axes >= 1 && block.size() == axes, kOtherAxes);
+  const Steps s = read_steps(n, axes);
+  const auto number = [&](Dim d) -> Term { return {n.builder(), importer.materialise(d)}; };
+  const auto divided = [&](const Term& x, const Term& y) { return x.apply(kFloorDivide, {x, y}); };
+  std::vector<Dim> shape = block;
+  for (size_t a = 0; a < axes; ++a) {
+    const Term padded = number(image[a] + Dim(s.before[a] + s.after[a]));
+    const Term reach = (number(block[a]) - 1) * number(Dim(s.dilations[a])) + 1;
+    const Term count = divided(padded - reach, number(Dim(s.strides[a]))) + 1;
+    shape.push_back(named_number(n, count.apply(kMaximum, {count, count.number(0)})));
+  }
+  std::optional<Term> place;
+  for (size_t a = 0; a < axes; ++a) {
+    const auto along = [&](size_t axis) -> Term {
+      return {n.builder(), n.places(shape, static_cast<int64_t>(axis))};
+    };
+    const Term here = along(a) * number(Dim(s.dilations[a])) + along(axes + a) * number(Dim(s.strides[a]));
+    place = place ? *place * number(image[a] + Dim(s.before[a] + s.after[a])) + here : here;
+  }
+  const std::span<const Dim> all(shape);
+  const Dim elements = product(all.first(axes)), blocks = product(all.subspan(axes));
+  const Dim channels = named_number(n, divided(number(n.tensor(0).dims[1]), number(elements)));
+  const Expr x = importer.match_extents(n.input(0), {Dim::unknown(), channels * elements, blocks}, "columns");
+  return image_of(n, x, n.reshape(*place, {Dim(1), elements * blocks}), channels, image, s);
 }
 
 Results columns_to_image(Node& n) {
   const Expr x = n.input(0);
   const TensorType& t = type_of(x);
   n.require(t.rank() == 3, "its input must have batch, elements of blocks, and blocks");
+  if (!n.known(1) || !n.known(2) || !t.dims[1].is_const()) return {image_of_run(n)};
   const Blocks b = read_blocks(n);
   std::vector<int64_t> counts, padded;
   for (size_t a = 0; a < b.axes(); ++a) counts.push_back(b.count(a)), padded.push_back(b.padded(a));
-  const int64_t elements = product_of(n, b.block), blocks = product_of(n, counts),
-                all = product_of(n, padded);
+  const int64_t elements = product_of(n, b.block), blocks = product_of(n, counts);
+  product_of(n, padded);  // is not too large
   n.require(!t.dims[2].is_const() || t.dims[2] == Dim(blocks),
             cat("its input has ", show(t.dims[2]), " blocks, and its image has ", blocks));
-  if (!t.dims[1].is_const())
-    n.unsupported("the number of its channels must be known", "fix the dynamic axis with --input-shapes");
   n.require(t.dims[1].value() % elements == 0, "its blocks have another number of elements than its columns");
-  const Dim lines = t.dims[0] * Dim(t.dims[1].value() / elements);
-
-  const Expr columns = n.transpose(n.reshape(x, {lines, Dim(elements * blocks)}), {1, 0});
-  const Expr empty = n.call(kZeros, std::span<const Expr>(),
-                            {{"shape", std::vector<Dim>{Dim(all), lines}}, {"dtype", t.dtype}});
   const Expr where = n.builder().constant(places(n, b, counts));
-  const Expr sums = n.call(kScatterNd, {empty, where, columns}, {{"mode", "add"}});
-  std::vector<Dim> dims{t.dims[0], Dim(t.dims[1].value() / elements)};
-  for (const int64_t extent : padded) dims.emplace_back(extent);
-  Expr y = n.reshape(n.transpose(sums, {1, 0}), dims);
-  for (size_t a = 0; a < b.axes(); ++a) {
-    if (b.before[a] + b.after[a] > 0) y = n.slice(y, a + 2, b.before[a], b.before[a] + b.image[a]);
-  }
-  return {y};
+  return {
+      image_of(n, x, where, Dim(t.dims[1].value() / elements), {b.image.begin(), b.image.end()}, b.steps)};
 }
 
 // --- TensorScatter -------------------------------------------------------------------------------
@@ -192,7 +256,7 @@ Results write_cache(Node& n) {
 
 constexpr Row kRows[] = {
     {"CenterCropPad", 18, center_crop_pad},
-    {"Col2Im", 18, columns_to_image, "shapes that are no constants"},
+    {"Col2Im", 18, columns_to_image},
     {"TensorScatter", 24, write_cache},
 };
 

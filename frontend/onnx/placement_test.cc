@@ -49,6 +49,17 @@ TEST(Col2Im, PutsBlocksIntoImages) {
   expect_refused(large, ImportFailure::kBadModel, "its image or its blocks are empty or too large");
 }
 
+TEST(Col2Im, TakesShapesThatARunTells) {
+  TestModel m(18);
+  m.input("x", {"n", 10, "l"}).input("image", {2}, kInt64Code).ints("block", {1, 5});
+  m.node("Col2Im", {"x", "image", "block"}, {"y"}).output("y");
+  expect_type(m, "Tensor[(n, ?, ?, ?), float32]");
+  TestModel lines(18);
+  lines.input("x", {"n", 10, "l"}).input("image", {1}, kInt64Code).ints("block", {1, 5});
+  lines.node("Col2Im", {"x", "image", "block"}, {"y"}).output("y");
+  expect_refused(lines, ImportFailure::kBadModel, "its image and its blocks have another number of axes");
+}
+
 TEST(TensorScatter, WritesIntoACache) {
   TestModel m(24);
   m.input("cache", {"b", 2, "room", 4}).input("update", {"b", 2, "s", 4}).input("at", {"b"}, kInt64Code);
@@ -123,12 +134,12 @@ TEST(TfIdfVectorizer, RefusesWeightsInAnotherOrder) {
 }
 
 TEST(Det, EliminatesRowAfterRow) {
-  expect_type(TestModel(11).input("x", {"b", 3, 3}).node("Det", {"x"}, {"y"}).output("y"),
-              "Tensor[(b), float32]");
+  for (const TestDim& rows : {TestDim(3), TestDim(65), TestDim("n")}) {
+    expect_type(TestModel(11).input("x", {"b", rows, rows}).node("Det", {"x"}, {"y"}).output("y"),
+                "Tensor[(b), float32]");
+  }
   expect_refused(TestModel(11).input("x", {3, 4}).node("Det", {"x"}, {"y"}).output("y"),
                  ImportFailure::kBadModel, "its matrices must be square");
-  expect_refused(TestModel(11).input("x", {65, 65}).node("Det", {"x"}, {"y"}).output("y"),
-                 ImportFailure::kUnsupported, "its matrices have 65 rows, more than 64");
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 // between what the integers stand for and integers again.
 #include <numeric>
 
+#include "frontend/onnx/pooling.h"
 #include "frontend/onnx/quantised.h"
-#include "frontend/onnx/window.h"
 
 namespace relay::frontend {
 namespace {
@@ -43,15 +43,7 @@ Results softmax(Node& n) {
 Results average_pool(Node& n) {
   return unary(n, [&](Expr x) {
     if (n.integer("channels_last", 0) != 0) n.unsupported("channels_last=1 is not supported");
-    Window w = read_window(n, type_of(x).rank(), {});
-    if (w.begin.empty()) pad_to_same(n, w, type_of(x), n.text("auto_pad", "") == "SAME_UPPER");
-    const Expr y = n.call(kAvgPool2d, {as_image(n, x, w)},
-                          {{"pool_size", w.both(w.kernel, 1)},
-                           {"strides", w.both(w.strides, 1)},
-                           {"padding", w.padding()},
-                           {"ceil_mode", w.ceil_mode},
-                           {"count_include_pad", n.integer("count_include_pad", 0) != 0}});
-    return as_line(n, y, w);
+    return average_of_windows(n, x);
   });
 }
 

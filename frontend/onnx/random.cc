@@ -2,36 +2,68 @@
 // Multinomial, Bernoulli, Dropout.
 //
 // ONNX says which numbers there are by a distribution and a seed, but not by which generator they
-// are made. With a seed, a node gives the same numbers in every run; without one, no two runs are
-// the same, and nothing here can be.
+// are made. A node gives the same numbers in every run. One without a seed, which ONNX lets choose
+// any, has the seed 0 and its place among all that draw, so that two nodes give different numbers.
+// In a loop, each step gives others.
 #include <bit>
 
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
 #include "frontend/onnx/choose.h"
-#include "frontend/onnx/node.h"
+#include "frontend/onnx/importer.h"
 
 namespace relay::frontend {
 namespace {
 
 using namespace op;
 
+// The words of a key of Threefry that this file sets: three of the four of the cipher's key, and
+// the beginning of the path.
+enum Word { kSeed = 0, kPlace = 1, kStep = 2, kPath = 8, kWords = 10 };
+
 // The bits of the seed: a float, but of Dropout an integer.
 int64_t seed_of(Node& n, bool is_whole) {
-  if (!n.attribute("seed")) {
-    n.unsupported("random numbers without a seed are not supported: each run would have others",
-                  "give the node the attribute `seed`");
-  }
   if (is_whole) return n.integer("seed", 0);
   return std::bit_cast<uint32_t>(static_cast<float>(n.real("seed", 0)));
 }
 
-// A key of Threefry: the seed, the beginning of the path, and the counter 0.
+// Says once for a model that what has no seed is the same in each run.
+void warn_of_no_seed(Node& n) {
+  n.importer()
+      .diagnostics()
+      .warning(n.importer().span_of(n.proto()), "unsupported-operator-form",
+               cat("`", n.proto().op_type(), "` has no seed: each run draws the same numbers"))
+      .note(
+          "nodes without a seed draw from seed 0, each its own numbers; the attribute `seed` chooses others");
+}
+
+// A number of the step in all loops around the node, as one element. Steps of loops around a loop
+// are told apart however many loops there are: the factor is odd, so no step is
+// lost beyond 64 bits.
+Expr step_of(Node& n) {
+  constexpr int64_t kFactor = 0x1e3779b97f4a7c15;
+  const auto word = [&](int64_t v) { return n.builder().constant(Tensor::scalar_int(kUInt64, v)); };
+  Expr out = nullptr;
+  for (const Expr i : n.importer().steps()) {
+    const Expr number = n.call(kAdd, {n.cast(i, kUInt64), word(1)});
+    out = out ? n.call(kAdd, {n.call(kMultiply, {out, word(kFactor)}), number}) : number;
+  }
+  return n.reshape(out, {Dim(1)});
+}
+
 Expr key_of(Node& n, bool is_whole = false) {
-  Tensor key(kUInt64, {10});
-  key.set_int(0, seed_of(n, is_whole));
-  key.set_int(8, INT64_MIN);  // the first bit
-  return n.builder().constant(key);
+  Tensor key(kUInt64, {kWords});
+  key.set_int(kPath, INT64_MIN);  // the first bit
+  const auto place = static_cast<int64_t>(n.importer().next_draw());
+  if (n.attribute("seed")) {
+    key.set_int(kSeed, seed_of(n, is_whole));
+  } else {
+    if (n.importer().is_first_without_seed()) warn_of_no_seed(n);
+    key.set_int(kPlace, place);
+  }
+  const Expr words = n.builder().constant(key);
+  if (n.importer().steps().empty()) return words;
+  return n.concatenate({n.slice(words, 0, 0, kStep), step_of(n), n.slice(words, 0, kStep + 1, kWords)}, 0);
 }
 
 DType dtype_of(Node& n, DType otherwise) {
@@ -133,7 +165,7 @@ Results dropout(Node& n) {
 
 constexpr Row kRows[] = {
     {"Bernoulli", 15, bernoulli},
-    {"Dropout", 1, dropout, "training without a seed"},
+    {"Dropout", 1, dropout},
     {"Multinomial", 7, multinomial},
     {"RandomNormal", 1, random_normal},
     {"RandomNormalLike", 1, random_normal_like},

@@ -52,8 +52,8 @@ Results lstm_layer(RecurrentLayer& l) {
     const Dim length = n.tensor(7).dims[1];
     n.require(!length.is_const() || length == Dim(3 * l.hidden), "it has another number of peepholes");
   }
-  return l.run(false, {5, 6}, [&](int64_t d, const Direction&, Expr x, std::vector<Expr>& states) {
-    const Expr c = states[1], y = l.add(x, l.weighed(states[0], d));
+  return l.run(false, {5, 6}, [&](int64_t d, const Direction& direction, Expr x, std::vector<Expr>& states) {
+    const Expr c = states[1], y = l.add(x, l.weighed(states[0], d, direction));
     Expr in = l.gate(y, 0, 1), out = l.gate(y, 1, 2), forget = l.gate(y, 2, 3);
     const auto peephole = [&](int64_t i) { return l.gate(l.of_direction(7, d), i, i + 1); };
     if (peepholes) {

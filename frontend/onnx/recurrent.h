@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,7 +39,7 @@ struct Direction {
 struct RecurrentProducts {
   size_t hidden_axis = 2;  // of the weights of the state: the axis that is as long as a state
   // (rows, gates * hidden). Input 1 of the node weighs the sequence, 2 the state. Null: the product
-  // with the transposed matrix of the direction.
+  // with the transposed matrix of the direction, which all steps share.
   std::function<Expr(Expr rows, size_t input, int64_t direction)> weigh = {};
 };
 
@@ -59,7 +60,9 @@ struct RecurrentLayer {
   Expr product(Expr a, Expr b) { return n.call(op::kMatmul, {a, b}, {{"transpose_b", true}}); }
   Expr one_minus(Expr e) { return n.call(op::kSubtract, {n.scalar(dtype, 1), e}); }
   // The state times its weights.
-  Expr weighed(Expr state, int64_t d) { return products.weigh(state, 2, d); }
+  Expr weighed(Expr state, int64_t d, const Direction& direction) {
+    return products.weigh ? products.weigh(state, 2, d) : product(state, direction.recurrent);
+  }
   // Activation i of the direction, of what is clipped first, or of what is not.
   Expr gate_value(int64_t direction, size_t i, Expr e);
   Expr activated(int64_t direction, size_t i, Expr e);
@@ -80,6 +83,8 @@ struct RecurrentLayer {
   };
 
   void read_weights();
+  // An input that is read by `of_direction` gets these extents where its own are open.
+  void compare(size_t input, const std::vector<Dim>& wanted);
   void read_lengths();
   bool goes_back(int64_t d) const { return reverse || d == 1; }
   Direction project(int64_t d, bool keep_apart);
@@ -90,8 +95,9 @@ struct RecurrentLayer {
   Outcome looped(int64_t d, const Direction& direction, std::vector<Expr> states, const Step& step);
 
   RecurrentProducts products;
-  Expr x = nullptr;        // [steps, batch, width]
-  Expr lengths = nullptr;  // of the sequences, [batch, 1] of int64; null if all have `steps`
+  Expr x = nullptr;                 // [steps, batch, width]
+  Expr lengths = nullptr;           // of the sequences, [batch, 1] of int64; null if all have `steps`
+  std::map<size_t, Expr> compared;  // inputs of which a run compares extents
   bool batch_first = false, reverse = false;
   std::vector<Activation> activations;  // of one direction after the other
   std::optional<double> clip;

@@ -11,11 +11,6 @@ using namespace op;
 RecurrentLayer::RecurrentLayer(Node& node, int64_t gate_count, const std::vector<std::string>& defaults,
                                RecurrentProducts special)
     : n(node), gates(gate_count), products(std::move(special)) {
-  if (!products.weigh) {
-    products.weigh = [this](Expr rows, size_t input, int64_t d) {
-      return product(rows, of_direction(input, d));
-    };
-  }
   // Before version 7 it said whether the first result is wanted, which its name says too.
   if (n.opset() < 7) n.without_effect({"output_sequence"});
   const int64_t layout = n.integer("layout", 0);
@@ -41,25 +36,38 @@ RecurrentLayer::RecurrentLayer(Node& node, int64_t gate_count, const std::vector
 
 void RecurrentLayer::read_weights() {
   const Dim width = n.tensor(2).dims[products.hidden_axis];
-  if (!width.is_const())
-    n.unsupported("the shape of its weights must be known", "fix the dynamic axis with --input-shapes");
-  hidden = width.value();
+  if (!width.is_const() && !n.attribute("hidden_size"))
+    n.unsupported("the shape of its weights must be known",
+                  "fix the dynamic axis with --input-shapes, or give the node its `hidden_size`");
+  hidden = width.is_const() ? width.value() : n.integer("hidden_size");
   constexpr int64_t kMost = int64_t{1} << 40;  // so that nothing overflows
   n.require(hidden > 0 && hidden < kMost && n.integer("hidden_size", hidden) == hidden,
             "its attribute `hidden_size` contradicts its weights");
   const Dim all(gates * hidden);
   const auto fits = [](Dim own, Dim wanted) { return !own.is_const() || own == wanted; };
   for (const size_t weights : {1, 2}) {
-    const Dim own = n.tensor(weights).dims[0];
-    if (!own.is_const())
-      n.unsupported("the shape of its weights must be known", "fix the dynamic axis with --input-shapes");
-    n.require(own == Dim(directions), "its weights are for another number of directions");
-    n.require(fits(n.tensor(weights).dims[3 - products.hidden_axis], all),
-              "its weights are for another number of gates");
+    std::vector<Dim> wanted(3, Dim::unknown());
+    wanted[0] = directions;
+    wanted[3 - products.hidden_axis] = all;
+    if (weights == 2) wanted[products.hidden_axis] = hidden;
+    const auto& own = n.tensor(weights).dims;
+    n.require(fits(own[0], wanted[0]), "its weights are for another number of directions");
+    n.require(fits(own[3 - products.hidden_axis], all), "its weights are for another number of gates");
+    compare(weights, wanted);
   }
-  if (!n.has(3)) return;
-  n.require(n.rank(3) == 2 && fits(n.tensor(3).dims[1], all * Dim(2)),
-            "its bias must have two numbers for each row of the weights");
+  if (n.has(3)) {
+    n.require(n.rank(3) == 2 && fits(n.tensor(3).dims[1], all * Dim(2)),
+              "its bias must have two numbers for each row of the weights");
+    compare(3, {Dim(directions), all * Dim(2)});
+  }
+}
+
+void RecurrentLayer::compare(size_t input, const std::vector<Dim>& wanted) {
+  std::vector<Dim> open = wanted;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (n.tensor(input).dims[i].is_const()) open[i] = Dim::unknown();
+  }
+  compared[input] = n.importer().match_extents(n.input(input), open, "weights");
 }
 
 // Lengths that are all those of the sequence say nothing.
@@ -90,7 +98,8 @@ Expr RecurrentLayer::gate_value(int64_t direction, size_t i, Expr e) {
 }
 
 Expr RecurrentLayer::of_direction(size_t input, int64_t direction) {
-  const Expr e = n.input(input);
+  const auto found = compared.find(input);
+  const Expr e = found == compared.end() ? n.input(input) : found->second;
   return n.squeeze(directions == 1 ? e : n.slice(e, 0, direction, direction + 1), {0});
 }
 
@@ -101,7 +110,8 @@ Expr RecurrentLayer::gate(Expr e, int64_t first, int64_t last) {
 Direction RecurrentLayer::project(int64_t d, bool keep_apart) {
   const Dim width = type_of(x).dims[2];
   const int64_t all = gates * hidden;
-  Expr y = products.weigh(n.reshape(x, {steps * batch, width}), 1, d);
+  const Expr rows = n.reshape(x, {steps * batch, width});
+  Expr y = products.weigh ? products.weigh(rows, 1, d) : product(rows, of_direction(1, d));
   Direction out;
   if (n.has(3)) {
     const Expr bias = of_direction(3, d);

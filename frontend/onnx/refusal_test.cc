@@ -66,15 +66,79 @@ TEST(Refusal, TensorsThatContradictThemselves) {
 }
 
 TEST(Refusal, DTypes) {
-  expect_said(refuse(TestModel().input("names", {1}, ::onnx::TensorProto::STRING).output("names")),
-              "unsupported-dtype",
-              {"input `names` of `m.onnx` has elements of type STRING",
-               "booleans, integers and floats are supported"});
   TestModel m = relu();
   *m.graph->add_initializer() = weight(::onnx::TensorProto::COMPLEX64);
   expect_said(refuse(m), "unsupported-dtype",
               {"tensor `w` of `m.onnx`: elements of type COMPLEX64 are not supported; booleans, integers and "
                "floats are"});
+}
+
+// Texts pass through what only moves elements; the message says where numbers begin.
+TEST(Refusal, InputsOfTexts) {
+  constexpr auto kText = ::onnx::TensorProto::STRING;
+  expect_said(refuse(TestModel().input("names", {1}, kText).output("names")), "unsupported-dtype",
+              {"input `names` of `m.onnx` has elements of type STRING",
+               "no number comes of its texts, which end in output `names`"});
+  TestModel m;
+  m.input("names", {2}, kText).input("x", {2}).ints("shape", {2, 1});
+  m.node("Reshape", {"names", "shape"}, {"column"}).node("Shape", {"column"}, {"sizes"});
+  m.node("TfIdfVectorizer", {"column"}, {"counts"}).node("Mul", {"counts", "x"}, {"y"});
+  expect_said(
+      refuse(m.output("y").output("column").output("sizes")), "unsupported-dtype",
+      {"input `names` of `m.onnx` has elements of type STRING",
+       "numbers are made of the texts by `Shape` (node `the_Shape`), `TfIdfVectorizer` (node "
+       "`the_TfIdfVectorizer`): compute these before the model runs, and begin the model behind them: "
+       "onnx.utils.extract_model(\"m.onnx\", \"numbers.onnx\", [\"x\", \"sizes\", \"counts\"], [\"y\"])"});
+  TestModel long_way;
+  long_way.input("names", {1}, kText);
+  for (int i = 0; i < 9; ++i) long_way.node("TfIdfVectorizer", {"names"}, {cat("h", i)}).output(cat("h", i));
+  expect_said(refuse(long_way), "unsupported-dtype",
+              {"(node `the_TfIdfVectorizer`) and 6 more: compute these before the model runs, and begin the "
+               "model behind them"});
+}
+
+// A graph inside a node sees the texts around it, although they are no inputs of the node.
+TEST(Refusal, TextsThatAGraphInsideANodeReads) {
+  ::onnx::GraphProto branch;
+  branch.set_name("branch");
+  branch.add_output()->set_name("counts");
+  ::onnx::NodeProto& node = *branch.add_node();
+  node.set_op_type("TfIdfVectorizer");
+  node.add_input("names");
+  node.add_output("counts");
+  TestModel m;
+  m.input("names", {2}, ::onnx::TensorProto::STRING).input("c", {}, ::onnx::TensorProto::BOOL);
+  m.node("If", {"c"}, {"y"}).attr("then_branch", branch).attr("else_branch", branch).output("y");
+  expect_said(refuse(m), "unsupported-dtype",
+              {"numbers are made of the texts by `If` (node `the_If`): compute these before the model runs"});
+}
+
+// The call is for Python, in which a quote ends a name: then the words alone say it.
+TEST(Refusal, TextsBesideNamesThatNeedEscapes) {
+  for (const char* name : {"a\"b", "a\\", "a\nb"}) {
+    TestModel m;
+    m.input("names", {2}, ::onnx::TensorProto::STRING).input(name, {2});
+    m.node("TfIdfVectorizer", {"names"}, {"counts"}).node("Mul", {"counts", name}, {"y"}).output("y");
+    const Refused refused = refuse(m);
+    expect_said(refused, "unsupported-dtype", {"and begin the model behind them"});
+    EXPECT_EQ(refused.text.find("extract_model"), std::string::npos) << refused.text;
+  }
+}
+
+TEST(Refusal, TensorsOfTexts) {
+  TestModel m = relu();
+  ::onnx::TensorProto& label = *m.graph->add_initializer();
+  label.set_name("label");
+  label.set_data_type(::onnx::TensorProto::STRING);
+  label.add_string_data("cat");
+  m.node("Identity", {"label"}, {"z"}).output("z");
+  expect_said(refuse(m), "unsupported-dtype",
+              {"tensor `label` of `m.onnx` has elements of type STRING",
+               "end in output `z`: keep them beside the model, and leave them out of it"});
+  TestModel constant;
+  constant.node("Constant", {}, {"y"}).attr("value_string", "cat");
+  expect_said(refuse(constant.output("y")), "unsupported-operator-form",
+              {"its value is a tensor of strings", "keep the texts beside the model"});
 }
 
 TEST(Refusal, InputsThatAreNoTensors) {
@@ -104,7 +168,12 @@ TEST(Refusal, OperatorsAndTheirVersions) {
   expect_said(
       refuse(TestModel(17).input("x", {1}).node("Softmix", {"x"}, {"y"}).output("y")), "unsupported-operator",
       {"m.onnx:1:1: error: operator `Softmix` of version 17 (node `the_Softmix`) on FLOAT is not supported",
-       "supported and nearest in name: Softmax", "`relay ops --onnx` lists all"});
+       "did you mean `Softmax`? `relay ops --onnx` lists all"});
+  expect_said(refuse(TestModel(17).input("x", {1}).node("LayerNorm", {"x"}, {"y"}).output("y")),
+              "unsupported-operator", {"supported and nearest in name: LayerNormalization; "});
+  const Refused texts = refuse(TestModel(20).input("x", {1}).node("StringConcatt", {"x"}, {"y"}).output("y"));
+  expect_said(texts, "unsupported-operator", {"`relay ops --onnx` lists all"});
+  EXPECT_EQ(texts.text.find("did you mean"), std::string::npos) << "`StringConcat` is refused too";
   for (int64_t version : {0, 29}) {
     expect_said(refuse(TestModel(version).input("x", {1}).node("Relu", {"x"}, {"y"}).output("y")),
                 "unsupported-opset",

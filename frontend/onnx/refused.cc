@@ -10,10 +10,7 @@ constexpr std::string_view kText =
     "tensors of strings are not computed with: prepare texts before the model runs, and export the model "
     "from the first tensor of numbers on";
 
-struct Reason {
-  std::string_view name, why;
-};
-constexpr Reason kReasons[] = {
+constexpr RefusedOperator kReasons[] = {
     {"ImageDecoder",
      "it reads files of images, such as JPEG: decode them before the model runs, and export the model with "
      "the pixels as its input"},
@@ -28,9 +25,11 @@ constexpr Reason kReasons[] = {
 
 }  // namespace
 
+std::span<const RefusedOperator> refused_operators() { return kReasons; }
+
 std::optional<std::string_view> reason_to_refuse(std::string_view name) {
   const auto* found =
-      std::find_if(std::begin(kReasons), std::end(kReasons), [&](const Reason& r) { return r.name == name; });
+      std::find_if(std::begin(kReasons), std::end(kReasons), [&](const auto& r) { return r.name == name; });
   if (found == std::end(kReasons)) return std::nullopt;
   return found->why;
 }

@@ -2,9 +2,15 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace relay::frontend {
+
+struct RefusedOperator {
+  std::string_view name, why;  // the full name (node.h); the reason, and what to do
+};
+std::span<const RefusedOperator> refused_operators();
 
 // Why an operator of this full name (node.h) is not imported, and what to do. Nothing if there is
 // no more to say than that it is not there.

@@ -97,10 +97,6 @@ Expr resized_axis(Node& n, Expr x, const ResizeForm& form, ResizedAxis a) {
 
 // Every axis by itself.
 Results resized_by_axes(Node& n, Expr x, const Wanted& w) {
-  const DType dtype = type_of(x).dtype;
-  if (w.form.mode != "nearest" && !dtype.is_float())
-    n.unsupported(cat("mode ", w.form.mode, " is not supported for elements of ", dtype.name()),
-                  "cast to float32");
   for (const ResizedAxis& a : w.axes) {
     const Expr unchanged = is_unchanged(n, a);
     if (unchanged && number_of(unchanged)) continue;
@@ -128,10 +124,24 @@ bool is_of_images(const Wanted& w) {
          std::all_of(axes.begin(), axes.end(), [](const ResizedAxis& a) { return is_whole(a).has_value(); });
 }
 
+// How many axes come before those of an image: batch and channels. A matrix has no such, and a node
+// that names its axes says what it resizes.
+size_t axes_ahead(Node& n) { return n.rank(0) < 3 || n.attribute("axes") ? 0 : 2; }
+
+// Do the channels come last? Their size is their extent, and that of axis 1 is another expression.
+// ONNX Runtime writes such nodes where it moves channels.
+bool has_channels_last(const Wanted& w) {
+  const ResizedAxis& last = w.axes.back();
+  return !last.scale && prove_equal(last.from, last.to) == kernel::Proof::kProved &&
+         !w.axes[1].to.is_unknown() && w.axes[1].from != w.axes[1].to;
+}
+
 // The image, whose batch and channels a run compares with those of the size if nobody can tell.
+// Of an image with its channels last, only the batch.
 Expr unchanged_ahead(Node& n, Wanted& w) {
   std::vector<Dim> wanted = dims_of(n.input(0));
-  for (size_t i = 0; i < std::min<size_t>(2, wanted.size()); ++i) {
+  const size_t ahead = axes_ahead(n);
+  for (size_t i = 0; i < (ahead == 2 && has_channels_last(w) ? 1 : ahead); ++i) {
     const ResizedAxis& a = w.axes[i];
     if (!a.scale && prove_equal(a.from, a.to) == kernel::Proof::kUnknown && !a.to.is_unknown())
       wanted[i] = a.to;
@@ -141,13 +151,9 @@ Expr unchanged_ahead(Node& n, Wanted& w) {
   return x;
 }
 
-Results resized(Node& n, Wanted w) {
-  const Expr x = unchanged_ahead(n, w);
+Results resized_floats(Node& n, Expr x, Wanted w, const std::string& method) {
   ResizeForm& form = w.form;
-  require_words(n, form);
-  const std::string method = method_of(n, form.mode);
   const size_t rank = w.axes.size();
-  if (w.keeps_extents() && !w.scales() && !w.crops()) return {x};
   if (!is_of_images(w)) return resized_by_axes(n, x, w);
   // Where sizes are the scaled extents, nothing is left for the symmetry.
   if (form.coordinates == "half_pixel_symmetric") form.coordinates = "half_pixel";
@@ -171,6 +177,24 @@ Results resized(Node& n, Wanted w) {
     attrs.push_back({"extrapolation_value", form.extrapolation});
   }
   return {n.call(rank == 3 ? kResize1d : rank == 4 ? kResize2d : kResize3d, {x}, attrs)};
+}
+
+// Resizes. Integers between pixels are computed as floats, and rounded to even where all axes are
+// done, as ONNX's reference implementation does. ONNX Runtime cuts some of them off.
+Results resized(Node& n, Wanted w) {
+  const Expr x = unchanged_ahead(n, w);
+  require_words(n, w.form);
+  const std::string method = method_of(n, w.form.mode);
+  if (w.keeps_extents() && !w.scales() && !w.crops()) return {x};
+  const DType dtype = type_of(x).dtype;
+  if (w.form.mode == "nearest" || dtype.is_float()) return resized_floats(n, x, std::move(w), method);
+  if (!dtype.is_int()) {
+    n.unsupported(cat("mode ", w.form.mode, " is not supported for elements of ", dtype.name()),
+                  "cast to float32");
+  }
+  const Expr exact = n.cast(x, dtype.bits > 16 ? kFloat64 : kFloat32);
+  const Expr y = resized_floats(n, exact, std::move(w), method).front();
+  return {n.cast(n.call(kRound, {y}), dtype)};
 }
 
 // --- Sizes ---------------------------------------------------------------------------------------
@@ -312,9 +336,9 @@ void read_roi(Node& n, Wanted& w, const std::vector<size_t>& axes) {
 }
 
 void read_sizes(Node& n, Wanted& w, const std::vector<size_t>& axes) {
-  std::vector<Dim> kept = dims_of(n.input(0));  // batch and channels
-  if (axes != all_axes(n) || kept.size() < 2) kept.clear();
-  kept.resize(std::min<size_t>(2, kept.size()));
+  std::vector<Dim> kept = dims_of(n.input(0));
+  kept.resize(axes_ahead(n));
+  kept.resize(axes.size(), Dim::unknown());
   const std::optional<std::vector<Dim>> known = n.known_dims(3, "sizes");
   const std::vector<Dim> sizes = known ? *known : named_numbers(n, 3, "sizes", kept);
   n.require(sizes.size() == axes.size(), "it has another number of sizes than its input has dimensions");

@@ -1,5 +1,7 @@
 #include "frontend/onnx/roi_maximum.h"
 
+#include "frontend/onnx/importer.h"
+
 namespace relay::frontend {
 namespace {
 
@@ -10,7 +12,7 @@ struct Side {
   Expr before, behind, before_weight, behind_weight;
 };
 
-Side side_of(Node& n, Expr regions, size_t low, int64_t count, int64_t extent, const RoiBins& bins) {
+Side side_of(Node& n, Expr regions, size_t low, int64_t count, Dim extent, const RoiBins& bins) {
   const DType dtype = type_of(regions).dtype;
   const auto number = [&](double v) { return n.scalar(dtype, v); };
   const auto column = [&](size_t i) {
@@ -31,13 +33,14 @@ Side side_of(Node& n, Expr regions, size_t low, int64_t count, int64_t extent, c
   const Expr start = n.call(kSubtract, {from, number(bins.half_pixel ? 0.5 : 0)});
   const Expr place = n.call(kAdd, {start, n.call(kMultiply, {bin, grid})});
 
-  const auto last = static_cast<double>(extent - 1);
-  const Expr outside = n.call(kLogicalOr, {n.call(kLess, {place, number(-1)}),
-                                           n.call(kGreater, {place, number(static_cast<double>(extent))})});
-  const Expr inside = n.call(kClip, {place}, {{"a_min", 0.0}, {"a_max", last}});
+  const Expr size_of_images = n.cast(n.importer().materialise(extent), dtype);
+  const Expr last = n.call(kSubtract, {size_of_images, number(1)});
+  const Expr outside =
+      n.call(kLogicalOr, {n.call(kLess, {place, number(-1)}), n.call(kGreater, {place, size_of_images})});
+  const Expr inside = n.call(kMinimum, {n.call(kMaximum, {place, number(0)}), last});
   const Expr before = n.call(kFloor, {inside});
   const Expr part = n.call(kSubtract, {inside, before});
-  const Expr behind = n.call(kMinimum, {n.call(kAdd, {before, number(1)}), number(last)});
+  const Expr behind = n.call(kMinimum, {n.call(kAdd, {before, number(1)}), last});
   const auto weight = [&](Expr e) { return n.call(kWhere, {outside, number(0), e}); };
   return {n.cast(before, kInt64), n.cast(behind, kInt64), weight(n.call(kSubtract, {number(1), part})),
           weight(part)};
@@ -47,17 +50,20 @@ Side side_of(Node& n, Expr regions, size_t low, int64_t count, int64_t extent, c
 
 Expr roi_maximum(Node& n, Expr images, Expr regions, Expr image_of, const RoiBins& bins) {
   const std::vector<Dim> dims = dims_of(images);
-  if (!dims[2].is_const() || !dims[3].is_const())
-    n.unsupported("mode=max needs images of known height and width", "fix them with --input-shapes");
-  const int64_t height = dims[2].value(), width = dims[3].value();
-  n.require(height >= 1 && width >= 1 && height < (1 << 24) && width < (1 << 24),
-            "its images have no pixels, or too many");
+  const Dim height = dims[2], width = dims[3];
+  for (const Dim d : dims) {
+    if (d.is_unknown())
+      n.unsupported("mode=max needs images whose shape does not depend on the data",
+                    "fix it with --input-shapes");
+  }
+  for (const Dim d : {height, width})
+    n.require(!d.is_const() || (d.value() >= 1 && d.value() < (1 << 24)),
+              "its images have no pixels, or too many");
   const Side x = side_of(n, regions, 0, bins.width, width, bins),
              y = side_of(n, regions, 1, bins.height, height, bins);
   // Rows of pixels, each with its channels.
-  const Expr pixels =
-      n.reshape(n.transpose(images, {0, 2, 3, 1}), {dims[0] * Dim(height) * Dim(width), dims[1]});
-  const auto integer = [&](int64_t v) { return n.builder().constant(Tensor::scalar_int(kInt64, v)); };
+  const Expr pixels = n.reshape(n.transpose(images, {0, 2, 3, 1}), {dims[0] * height * width, dims[1]});
+  const auto integer = [&](Dim d) { return n.importer().materialise(d); };
   const Expr first = n.call(kMultiply, {n.expand_dims(image_of, 1, 2), integer(height * width)});
   const auto corner = [&](Expr row, Expr row_weight, Expr column, Expr column_weight) {
     const Expr line = n.call(kMultiply, {n.expand_dims(row, 2), integer(width)});

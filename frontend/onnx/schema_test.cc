@@ -141,6 +141,9 @@ TEST(Schema, ListsWhatCanBeImported) {
   EXPECT_EQ(find("Slice").until, 28);
   EXPECT_EQ(find("LRN").refuses, "an even size");
   EXPECT_EQ(find("com.microsoft.QLinearAdd").until, 1);
+  EXPECT_EQ(find("StringConcat").since, 20);
+  EXPECT_EQ(find("StringConcat").refuses.find("all forms: tensors of strings"), 0u);
+  EXPECT_EQ(find("ai.onnx.preview.training.Gradient").refuses.find("all forms: it names tensors"), 0u);
 }
 
 }  // namespace

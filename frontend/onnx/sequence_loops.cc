@@ -7,7 +7,7 @@
 
 #include "base/cat.h"
 #include "frontend/onnx/loops.h"
-#include "frontend/onnx/names.h"
+#include "frontend/onnx/rows.h"
 #include "frontend/onnx/sequences.h"
 
 namespace relay::frontend {
@@ -165,7 +165,6 @@ class RunTimeLoop {
     return changed;
   }
 
-  // Rows that are collected: an extent grows by one each step, so it is not known.
   void collect_rows() {
     for (size_t i = 0; i < form_.scanned; ++i) {
       Operand& result = (*results_)[1 + form_.states + i];
@@ -173,17 +172,13 @@ class RunTimeLoop {
       const Expr row = n_.importer().materialise(result);
       std::vector<Dim> dims;
       for (Dim d : dims_of(row)) dims.push_back(inside_.outside(d));
-      if (std::any_of(dims.begin(), dims.end(), [](Dim d) { return d.is_unknown(); }))
-        n_.unsupported("the shape of the rows that it collects depends on the data");
-      dims.insert(dims.begin(), Dim(0));
+      CollectedRows& rows = rows_.emplace_back(n_, cat("rows", i), dims, type_of(row).dtype, false);
       Operand none;
-      none.expr = n_.call(kZeros, std::span<const Expr>(), {{"shape", dims}, {"dtype", type_of(row).dtype}});
+      none.expr = rows.none();
       first_.push_back(std::move(none));
-      dims[0] = Dim::unknown();
-      types_.push_back(context_.tensor_type(dims, type_of(row).dtype));
-      params_.push_back(b_.var(cat("rows", i), types_.back()));
-      next_.push_back(n_.call(kConcatenate, {b_.tuple({params_.back(), n_.expand_dims(row, 0)})},
-                              {{"axis", int64_t{0}}}));
+      types_.push_back(rows.list()->type);
+      params_.push_back(rows.list());
+      next_.push_back(rows.with(row, step_));
     }
   }
 
@@ -218,8 +213,10 @@ class RunTimeLoop {
     const Expr fn = b_.with_type(b_.fn(params, branch, result), function);
     const Expr whole = b_.let(loop, fn, b_.call(loop, first, {}, result));
     Operands out(types_.size());
-    for (size_t i = 0; i < types_.size(); ++i)
+    for (size_t i = 0; i < types_.size(); ++i) {
       out[i].expr = types_.size() == 1 ? whole : b_.proj(whole, static_cast<uint32_t>(i));
+      if (i >= form_.states) out[i].expr = rows_[i - form_.states].joined(out[i].expr);
+    }
     return out;
   }
 
@@ -234,6 +231,7 @@ class RunTimeLoop {
   Found results_;           // of the body
   Bindings inside_;         // extents that only the body knows
   std::vector<Expr> next_;  // states and rows after a step
+  std::vector<CollectedRows> rows_;
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "base/cat.h"
-#include "frontend/onnx/names.h"
 #include "frontend/onnx/sequences.h"
 
 namespace relay::frontend {

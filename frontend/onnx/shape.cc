@@ -159,10 +159,13 @@ Results constant(Node& n) {
   if (n.attribute("value_int")) return list(kInt64, {}, std::vector<int64_t>{n.integer("value_int", 0)});
   if (const auto* a = n.attribute("value_floats")) return list(kFloat32, {a->floats_size()}, a->floats());
   if (const auto* a = n.attribute("value_ints")) return list(kInt64, {a->ints_size()}, a->ints());
-  for (const char* name : {"sparse_value", "value_string", "value_strings"}) {
+  for (const char* name : {"value_string", "value_strings"}) {
     if (n.attribute(name))
-      n.unsupported(cat("its attribute `", name, "` is not supported"), "only dense tensors of numbers are");
+      n.unsupported("its value is a tensor of strings, which is not supported",
+                    "keep the texts beside the model, and begin it where numbers are made of them");
   }
+  if (n.attribute("sparse_value"))
+    n.unsupported("its attribute `sparse_value` is not supported", "only dense tensors of numbers are");
   n.invalid("it has no value");
 }
 

@@ -2,8 +2,9 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "frontend/onnx/computed.h"
 #include "frontend/onnx/computed_axes.h"
-#include "frontend/onnx/node.h"
+#include "frontend/onnx/importer.h"
 #include "op/tensor/common.h"
 
 namespace relay::frontend {
@@ -65,8 +66,7 @@ Complex whole_spectrum(Node& n, Complex half, Dim length) {
 // The length of the transform: as input 1 says, else that of the input.
 Dim length_of(Node& n, Dim extent, bool of_half) {
   if (!n.has(1)) return of_half ? (extent - Dim(1)) * Dim(2) : extent;
-  const std::vector<Dim> given = n.dims(1, "length of the transform");
-  n.require(given.size() == 1, "its length of the transform must be one number");
+  const std::vector<Dim> given = extents_at(n, 1, "length of the transform", 1);
   n.require(!given[0].is_const() || (given[0].value() >= 1 && given[0].value() < (int64_t{1} << 40)),
             "the length of its transform is out of range");
   return given[0];
@@ -138,6 +138,58 @@ Expr of_complex(Node& n, Expr re, Expr im) {
   return n.call(kStack, {n.builder().tuple({real, imaginary})}, {{"axis", int64_t{3}}});
 }
 
+// What an STFT is told besides its signal. A number may be one that only a run tells.
+struct Frames {
+  Dim step, length;
+  Expr window;  // of that length; null: ones
+
+  bool is_known() const { return step.is_const() && length.is_const(); }
+};
+
+Frames read_frames(Node& n, Dim signal) {
+  Frames out{extents_at(n, 1, "frame step", 1)[0], Dim(0), nullptr};
+  std::optional<Dim> length;
+  if (n.has(3)) length = extents_at(n, 3, "frame length", 1)[0];
+  if (n.has(2)) {
+    n.require(n.rank(2) == 1, "its window must have one dimension");
+    const Dim extent = n.tensor(2).dims[0];
+    n.require(!length || prove_equal(extent, *length) != kernel::Proof::kRefuted,
+              "its window must have the length of a frame");
+    out.length = length.value_or(extent);
+    out.window = n.importer().match_extents(n.input(2), {out.length}, "window");
+  } else {
+    out.length = length.value_or(signal);
+  }
+  if (out.length.is_unknown()) n.unsupported("the length of its frames depends on the data");
+  const auto in_range = [](Dim d, int64_t most) {
+    return !d.is_const() || (d.value() >= 1 && d.value() <= most);
+  };
+  n.require(in_range(out.step, INT64_MAX) && in_range(out.length, 1 << 20), "its frames are out of range");
+  return out;
+}
+
+// The same as `frames` below of a step and a length that are known, where a run tells them:
+// (batch, frames, frequencies, 2). A signal that is shorter than a frame has none.
+Expr frames_of_run(Node& n, Complex signal, const Frames& f, bool onesided) {
+  Importer& importer = n.importer();
+  const Expr one = n.builder().constant(Tensor::scalar_int(kInt64, 1)), step = importer.materialise(f.step);
+  const Expr room =
+      n.call(kSubtract, {importer.materialise(dims_of(signal.re)[1]), importer.materialise(f.length)});
+  const Expr fitting = n.call(kAdd, {n.call(kFloorDivide, {room, step}), one});
+  const Dim count = named_number(n, n.call(kMaximum, {fitting, n.scalar(kInt64, 0)}));
+  const std::vector<Dim> shape{count, f.length};
+  const Expr where = n.call(kAdd, {n.call(kMultiply, {n.places(shape, 0), step}), n.places(shape, 1)});
+  const auto framed = [&](Expr part) {
+    const Expr taken = n.call(kTake, {part, where}, {{"axis", int64_t{1}}, {"mode", "fast"}});
+    return f.window ? n.call(kMultiply, {taken, f.window}) : taken;
+  };
+  const Expr re = framed(signal.re), im = signal.im ? framed(signal.im) : n.call(kZerosLike, {re});
+  const Expr both = n.call(kDft, {re, im}, {{"inverse", false}});
+  const Expr y =
+      n.call(kStack, {n.builder().tuple({n.proj(both, 0), n.proj(both, 1)})}, {{"axis", int64_t{3}}});
+  return onesided ? sliced(n.builder(), y, 2, Dim(0), floor_div(f.length, Dim(2)) + Dim(1)) : y;
+}
+
 Results stft(Node& n) {
   n.require(n.rank(0) == 3 || n.rank(0) == 2, "its signal must have two or three dimensions");
   const Expr x = n.rank(0) == 3 ? with_parts(n, n.input(0)) : n.input(0);
@@ -147,29 +199,15 @@ Results stft(Node& n) {
   const Dim parts = t.rank() == 3 ? n.tensor(0).dims[2] : Dim(1);
   n.require(parts != Dim(2) || !onesided, "one side of a transform is all only of real numbers");
   const bool complex = t.dims[t.rank() - 1] == Dim(2) && t.rank() == 3 && !onesided;
-  const int64_t step = n.constant_int(1, "frame step");
-  int64_t length = 0;
-  if (n.has(3)) length = n.constant_int(3, "frame length");
-  Expr window = nullptr;
-  if (n.has(2)) {
-    window = n.input(2);
-    const Dim extent = type_of(window).rank() == 1 ? type_of(window).dims[0] : Dim(0);
-    n.require(extent.is_const() && extent.value() >= 1,
-              "its window must have one dimension, of known extent");
-    if (length == 0) length = extent.value();
-    n.require(extent == Dim(length), "its window must have the length of a frame");
-  } else if (!n.has(3)) {
-    if (!t.dims[1].is_const())
-      n.unsupported("without a window and a frame length, the length of its signal must be known",
-                    "fix the dynamic axis with --input-shapes");
-    length = t.dims[1].value();
-  }
-  n.require(step >= 1 && length >= 1 && length <= (1 << 20), "its frames are out of range");
-  if (!window)
-    window = n.call(kOnes, std::span<const Expr>(),
-                    {{"shape", std::vector<Dim>{Dim(length)}}, {"dtype", t.dtype}});
+  const auto part_of = [&](int64_t i) { return t.rank() == 2 ? x : part(n, x, i); };
+  const Frames f = read_frames(n, t.dims[1]);
+  if (!f.is_known()) return {frames_of_run(n, {part_of(0), complex ? part_of(1) : nullptr}, f, onesided)};
+  const int64_t length = f.length.value();
+  const Expr window = f.window ? f.window
+                               : n.call(kOnes, std::span<const Expr>(),
+                                        {{"shape", std::vector<Dim>{f.length}}, {"dtype", t.dtype}});
   const auto of_part = [&](int64_t i) {
-    return frames(n, t.rank() == 2 ? x : part(n, x, i), window, length, step, onesided);
+    return frames(n, part_of(i), window, length, f.step.value(), onesided);
   };
   const Expr y = complex ? of_complex(n, of_part(0), of_part(1)) : of_part(0);
   return {n.transpose(y, {0, 2, 1, 3})};

@@ -1,5 +1,6 @@
 // Elements in order, elements that are alike, and those of which something holds.
 #include "base/cat.h"
+#include "frontend/onnx/computed.h"
 #include "frontend/onnx/importer.h"
 #include "frontend/onnx/unique_slices.h"
 
@@ -55,9 +56,7 @@ Results first_as_named(Node& n, Dim count, bool largest) {
 Results top(Node& n) {
   const bool largest = n.integer("largest", 1) != 0;
   if (n.known(1)) return first_in_order(n, n.constant_int(1, "number of elements"), largest);
-  const std::vector<Dim> count = n.dims(1, "number of elements");
-  n.require(count.size() == 1, "its number of elements must be one integer");
-  return first_as_named(n, count[0], largest);
+  return first_as_named(n, extents_at(n, 1, "number of elements", 1)[0], largest);
 }
 
 Results unique(Node& n) {

@@ -1,10 +1,10 @@
 #include "frontend/onnx/stored.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/cat.h"
 #include "frontend/data/onnx_tensor.h"
+#include "frontend/onnx/movers.h"
 
 namespace relay::frontend {
 
@@ -23,39 +23,18 @@ Refusal no_arithmetic(const Storage& storage) {
 
 // --- Operators that move elements ----------------------------------------------------------------
 
-namespace {
-
-constexpr uint32_t kAll = ~uint32_t{0};
-
-// An operator, the inputs whose elements it moves and the results that have them.
-struct Mover {
-  std::string_view name;
-  uint32_t inputs = 1, results = 1;
-};
-constexpr Mover kMovers[] = {
-    {"Concat", kAll},   {"DepthToSpace"},   {"Dropout"},          {"Expand"},   {"Flatten"},
-    {"Gather"},         {"GatherElements"}, {"GatherND"},         {"Identity"}, {"Pad", 0b101},
-    {"Reshape"},        {"Shape", 1, 0},    {"Size", 1, 0},       {"Slice"},    {"SpaceToDepth"},
-    {"Split", 1, kAll}, {"Squeeze"},        {"TensorScatter", 3}, {"Tile"},     {"Transpose"},
-    {"Unsqueeze"},      {"Where", 0b110},
-};
-
-}  // namespace
-
 Moved admit_storage(Node& n) {
-  const auto* mover = std::find_if(std::begin(kMovers), std::end(kMovers),
-                                   [&](const Mover& m) { return m.name == full_name(n.proto()); });
-  if (mover == std::end(kMovers)) return {};
+  const Mover* mover = find_mover(full_name(n.proto()));
+  if (!mover) return {};
   const Storage* storage = nullptr;
-  const auto moves = [&](size_t i) { return i >= 32 || (mover->inputs >> i & 1) != 0; };
   for (size_t i = 0; i < n.inputs(); ++i) {
     if (!n.storage(i)) continue;
-    if (!moves(i)) throw no_arithmetic(*n.storage(i));
+    if (!mover->moves(i)) throw no_arithmetic(*n.storage(i));
     storage = n.storage(i);
   }
   if (!storage) return {};
   for (size_t i = 0; i < n.inputs(); ++i) {
-    if (moves(i) && n.has(i) && n.storage(i) != storage)
+    if (mover->moves(i) && n.has(i) && n.storage(i) != storage)
       n.invalid(cat("it mixes elements of type ", storage->name, " with others"));
   }
   if (mover->name == "Pad" && !n.has(2) && n.text("mode", "constant") == "constant" && storage->real &&

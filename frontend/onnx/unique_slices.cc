@@ -10,29 +10,35 @@ using namespace op;
 // Slices by slices by elements of a slice: what is compared at once.
 constexpr int64_t kMostComparisons = int64_t{1} << 24;
 
+// Refuses extents that are known and too large. Returns the elements of a slice.
+Dim elements_of_slice(Node& n, const TensorType& t, size_t axis) {
+  Dim elements(1);
+  for (size_t d = 0; d < t.rank(); ++d) {
+    if (t.dims[d].is_unknown())
+      n.unsupported("its attribute `axis` needs an input whose shape does not depend on the data",
+                    "fix the dynamic axes with --input-shapes");
+    if (d != axis) elements = elements * t.dims[d];
+  }
+  const Dim slices = t.dims[axis], comparisons = slices * slices * elements;
+  if (slices == Dim(0) || elements == Dim(0))
+    n.unsupported("an input without elements is not supported with an axis");
+  if (comparisons.is_too_large() || (comparisons.is_const() && comparisons.value() > kMostComparisons))
+    n.unsupported(
+        cat(show(slices), " slices of ", show(elements), " elements are too many to compare each with each"));
+  return elements;
+}
+
 // The input with a row for each slice.
 Expr rows_of(Node& n, size_t axis) {
   const Expr x = n.input(0);
   const TensorType& t = type_of(x);
-  int64_t elements = 1;
-  for (size_t d = 0; d < t.rank(); ++d) {
-    if (!t.dims[d].is_const())
-      n.unsupported("its attribute `axis` needs known extents", "fix the dynamic axes with --input-shapes");
-    const int64_t extent = t.dims[d].value();
-    if (extent > kMostComparisons) n.unsupported("so large an input is not supported with an axis");
-    if (d != axis) elements *= extent;
-    if (elements > kMostComparisons) n.unsupported("so large an input is not supported with an axis");
-  }
-  const int64_t slices = t.dims[axis].value();
-  if (slices == 0 || elements == 0) n.unsupported("an input without elements is not supported with an axis");
-  if (slices > kMostComparisons / slices || slices * slices > kMostComparisons / elements)
-    n.unsupported(cat(slices, " slices of ", elements, " elements are too many to compare each with each"));
+  const Dim elements = elements_of_slice(n, t, axis), slices = t.dims[axis];
   std::vector<int64_t> order{static_cast<int64_t>(axis)};
   for (size_t d = 0; d < t.rank(); ++d) {
     if (d != axis) order.push_back(static_cast<int64_t>(d));
   }
   const Expr first = t.rank() == 1 ? x : n.transpose(x, order);
-  const Expr rows = n.reshape(first, {Dim(slices), Dim(elements)});
+  const Expr rows = n.reshape(first, {slices, elements});
   return t.dtype.is_bool() ? n.cast(rows, kUInt8) : rows;
 }
 

@@ -5,7 +5,7 @@
 
 namespace relay::frontend {
 
-// The four results of Unique for the input, whose extents must be known. Slices are in
+// The four results of Unique for the input. Slices are in
 // lexicographic order if `sorted`, else in that of their first occurrence.
 Results unique_slices(Node& n, size_t axis, bool sorted);
 

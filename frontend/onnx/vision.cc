@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/cat.h"
+#include "frontend/onnx/computed.h"
 #include "frontend/onnx/resize_taps.h"
 #include "frontend/onnx/roi_maximum.h"
 
@@ -52,7 +53,11 @@ Results grid_sample(Node& n) {
 }
 
 Results affine_grid(Node& n) {
-  std::vector<Dim> size = n.dims(1, "size");
+  // Of an image theta has two rows, and of a volume three; the size has batch and channels besides.
+  const Dim rows = n.rank(0) == 3 ? n.tensor(0).dims[1] : Dim::unknown();
+  const bool tells = rows == Dim(2) || rows == Dim(3);
+  std::vector<Dim> size =
+      tells ? extents_at(n, 1, "size", static_cast<size_t>(rows.value()) + 2) : n.dims(1, "size");
   n.require(size.size() == 4 || size.size() == 5, "its size must be of an image or a volume");
   n.require(n.rank(0) == 3, "its theta must have three dimensions");
   require_floats(n, 0, "maps");

@@ -26,6 +26,10 @@ class KernelReader {
     return false;
   }
   bool name(Token& out, std::string_view what);
+  // Consumes what ends a scalar expression, or reports what is there instead.
+  bool ended(std::string_view punctuation, std::string_view why) {
+    return p_.need(punctuation, why, Place::kAfterScalar);
+  }
   const kernel::Buffer* declaration(std::optional<kernel::Scope> scope);
   bool buffers(std::vector<const kernel::Buffer*>& out);
   std::optional<kernel::Scope> scope_word();

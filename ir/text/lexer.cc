@@ -223,7 +223,8 @@ Token Lexer::lex(size_t at, size_t& after) {
   // One report for a run of bytes that mean nothing.
   size_t end = begin + 1;
   while (end < text_.size() && static_cast<unsigned char>(text_[end]) >= 0x80) ++end;
-  return bad(begin, end, after, "unexpected-character", cat(show_byte(c), " means nothing here"));
+  return bad(begin, end, after, "unexpected-character",
+             cat(show_byte(c), " means nothing here", c == '#' ? ": a comment begins with `//`" : ""));
 }
 
 bool Lexer::digits(Token& out) {

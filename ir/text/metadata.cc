@@ -151,6 +151,17 @@ std::optional<size_t> index_of(const json* value) {
   return out;
 }
 
+// The kind of a device by its number in DLPack; empty for one that has no name here.
+std::string_view device_kind(std::string_view number) {
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {"1", "cpu"},   {"2", "cuda"},  {"4", "opencl"},   {"7", "vulkan"},
+      {"8", "metal"}, {"10", "rocm"}, {"12", "ext_dev"}, {"14", "hexagon"}};
+  for (const auto& [known, kind] : kKinds) {
+    if (known == number) return kind;
+  }
+  return {};
+}
+
 }  // namespace
 
 struct Metadata::Graph {
@@ -251,6 +262,14 @@ std::variant<MetaValue, MetaError> Metadata::find(std::string_view key, size_t i
   if (type == "tir.Any") return MetaValue(MetaAny{});
   if (type == "tir.Var" || type == "tir.SizeVar") {
     return MetaValue(MetaVariable{g.string_node(index_of(g.attr(*node, "name")))});
+  }
+  if (type == "VirtualDevice") {  // as op/annotation/device.h names devices
+    const std::string_view kind = device_kind(text_of(g.attr(*node, "device_type_int")));
+    const std::string_view number = text_of(g.attr(*node, "virtual_device_id"));
+    const std::string scope = g.string_node(index_of(g.attr(*node, "memory_scope")));
+    if (!kind.empty())
+      return MetaValue(MetaString{cat(kind, ":", number.empty() || number[0] == '-' ? "0" : number,
+                                      scope.empty() ? "" : "/", scope)});
   }
   return MetaValue(MetaOpaque{});
 }

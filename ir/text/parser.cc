@@ -7,6 +7,7 @@
 #include "base/cat.h"
 #include "base/nearest.h"
 #include "ir/text/names.h"
+#include "ir/text/parse_open.h"
 #include "ir/text/parser_impl.h"
 
 namespace relay {
@@ -53,14 +54,19 @@ bool Parser::take_word(std::string_view word) {
   return true;
 }
 
-bool Parser::need(std::string_view punctuation, std::string_view why) {
+bool Parser::need(std::string_view punctuation, std::string_view why, Place place) {
   if (take(punctuation)) return true;
   const std::string what = cat("`", punctuation, "` ", why);
-  if (punctuation == ";") return expected(what, "missing-semicolon");
-  if (punctuation != ")" && punctuation != "]" && punctuation != "}") return expected(what);
+  if (punctuation == ";") return expected_at(place, what, "missing-semicolon");
+  if (punctuation != ")" && punctuation != "]" && punctuation != "}") return expected_at(place, what);
   const Token& t = peek();
   return expected_in_bracket(
-      what, t.is(")") || t.is("]") || t.is("}") ? Slug("mismatched-bracket") : Slug("unclosed-bracket"));
+      place, what,
+      t.is(")") || t.is("]") || t.is("}") ? Slug("mismatched-bracket") : Slug("unclosed-bracket"));
+}
+
+bool Parser::need_after(std::string_view punctuation, std::string_view why) {
+  return need(punctuation, why, Place::kAfterOperand);
 }
 
 bool Parser::expected(std::string_view what, Slug slug, std::string_view remedy) {
@@ -71,6 +77,10 @@ bool Parser::expected(std::string_view what, Slug slug, std::string_view remedy)
   return false;
 }
 
+bool Parser::expected_at(Place place, std::string_view what, Slug slug) {
+  return expected(what, slug, habit(place, peek()));
+}
+
 bool Parser::keyword_as_name(std::string_view what) {
   const Token& t = peek();
   if (t.kind != TokenKind::kName || t.quoted || !keyword(t.text)) return false;
@@ -79,18 +89,20 @@ bool Parser::keyword_as_name(std::string_view what) {
   return true;
 }
 
-bool Parser::expected_name(std::string_view what, std::string_view sigil) {
+bool Parser::expected_name(std::string_view what, std::string_view sigil, Place place) {
   const Token t = peek();
-  if (t.kind != TokenKind::kName || (keyword(t.text) && !t.quoted)) return expected(what, "expected-name");
+  if (t.kind != TokenKind::kName || (keyword(t.text) && !t.quoted))
+    return expected_at(place, what, "expected-name");
   const size_t before = diagnostics_.errors();
   expected(what, "missing-sigil");
-  if (diagnostics_.errors() > before) diagnostics_.last().note(cat("did you mean `", sigil, t.text, "`?"));
+  if (diagnostics_.errors() == before) return false;
+  diagnostics_.last().note(cat("did you mean `", sigil, t.text, "`?"));
   return false;
 }
 
 // A bracket that was forgotten on an earlier line is what is wrong: what was said of the lines
-// between follows from it.
-bool Parser::expected_in_bracket(std::string_view what, Slug slug) {
+// between follows from it. A habit of other languages is wrong by itself.
+bool Parser::expected_in_bracket(Place place, std::string_view what, Slug slug) {
   const Token& found = peek();
   if (brackets_.empty() || found.kind == TokenKind::kBad) return expected(what, slug);
   const Span at = brackets_.back();
@@ -103,7 +115,8 @@ bool Parser::expected_in_bracket(std::string_view what, Slug slug) {
     const bool within = there.file == at.file && there.begin >= between.begin && there.end <= between.end;
     return !within || d.severity() != Severity::kError || d.slug() == Slug("unknown-variable");
   };
-  if (line_end < found.span.begin &&
+  const std::string_view remedy = habit(place, found);
+  if (remedy.empty() && line_end < found.span.begin &&
       std::all_of(diagnostics_.all().begin(), diagnostics_.all().end(), follows)) {
     diagnostics_.withdraw(between);
     if (diagnostics_.errors() > errors_at_item_) return false;
@@ -114,7 +127,7 @@ bool Parser::expected_in_bracket(std::string_view what, Slug slug) {
     return false;
   }
   const size_t before = diagnostics_.errors();
-  expected(what, slug);
+  expected(what, slug, remedy);
   if (diagnostics_.errors() > before)
     diagnostics_.last().label(at, cat("the `", bracket, "` that is open here"));
   return false;
@@ -136,7 +149,7 @@ bool Parser::open(Span at) {
   return false;
 }
 
-bool Parser::comma_or(std::string_view closer, size_t count) {
+bool Parser::comma_or(std::string_view closer, size_t count, Place place) {
   if (take(",")) return true;
   if (take(closer)) return false;
   // The established parser needs a comma after the first element only.
@@ -149,7 +162,7 @@ bool Parser::comma_or(std::string_view closer, size_t count) {
   failed_ = true;
   const Token& t = peek();
   const bool other = (t.is(")") || t.is("]") || t.is("}")) && !t.is(closer);
-  expected_in_bracket(cat("`,` or `", closer, "`"),
+  expected_in_bracket(place, cat("`,` or `", closer, "`"),
                       other ? Slug("mismatched-bracket") : Slug("unfinished-list"));
   return false;
 }
@@ -277,10 +290,18 @@ Result<Module> parse_partial(std::string name, std::string text, Diagnostics& di
 
 Result<Expr> parse_expr(std::string name, std::string text, Diagnostics& diagnostics,
                         const Operators& operators, const ParseOptions& options) {
+  return parse_open_expr(std::move(name), std::move(text), {}, diagnostics, operators, options);
+}
+
+Result<Expr> parse_open_expr(std::string name, std::string text, std::span<const std::string> free_variables,
+                             Diagnostics& diagnostics, const Operators& operators,
+                             const ParseOptions& options) {
   Context& context = options.into.context();
   const auto file = add_source(std::move(name), std::move(text), diagnostics, options);
   if (!file) return kReported;
-  return text::Parser(*file, context.sources().text(*file), diagnostics, operators, options).expression();
+  text::Parser parser(*file, context.sources().text(*file), diagnostics, operators, options);
+  for (const std::string& variable : free_variables) parser.declare(variable);
+  return parser.expression();
 }
 
 Result<Type> parse_type(std::string name, std::string text, Diagnostics& diagnostics,

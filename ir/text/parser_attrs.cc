@@ -66,7 +66,8 @@ bool Parser::attributes(std::vector<Attr>& out, std::string_view closer) {
     }
     out.push_back({name, *v});
     if (take(",") || peek().is(closer)) continue;
-    if (!at_attribute()) return expected_in_bracket(cat("`,` or `", closer, "`"), "unfinished-list");
+    if (!at_attribute())
+      return expected_in_bracket(Place::kNone, cat("`,` or `", closer, "`"), "unfinished-list");
     warn_of_missing_comma();
   }
   return true;

@@ -8,7 +8,7 @@ Parser::State Parser::deliver() {
   Frame& f = top();
   switch (f.step) {
     case Step::kLet: {
-      if (!need(";", "after the value of a `let`")) return State::kFailed;
+      if (!need_after(";", "after the value of a `let`")) return State::kFailed;
       const Frame let = f;
       pop();
       if (let.bare) {
@@ -28,18 +28,18 @@ Parser::State Parser::deliver() {
       return State::kItem;
     }
     case Step::kMatchShape:
-      if (!need(";", "after the value of a `match_shape`")) return State::kFailed;
+      if (!need_after(";", "after the value of a `match_shape`")) return State::kFailed;
       bind(f.var);
       items_.push_back({f.var, value_, f.begin, true});
       pop();
       return State::kItem;
     case Step::kGraph:
-      if (!need(";", "after the value of a graph binding")) return State::kFailed;
+      if (!need_after(";", "after the value of a graph binding")) return State::kFailed;
       graph_[std::string(f.name)] = value_;
       pop();
       return State::kItem;
     case Step::kScrutinee: {
-      if (!need("{", "before the arms of a `match`")) return State::kFailed;
+      if (!need_after("{", "before the arms of a `match`")) return State::kFailed;
       MatchState& m = matches_.back();
       m.value = value_;
       m.scope = bound_.size();
@@ -86,11 +86,11 @@ Parser::State Parser::closed() {
     case Step::kArgs:
       operands_.push_back(value_);
       failed_ = false;
-      if (comma_or(")", operands_.size() - top().operands)) return next_argument();
+      if (comma_or(")", operands_.size() - top().operands, Place::kAfterOperand)) return next_argument();
       return failed_ ? State::kFailed : finish_call();
     case Step::kBlock: {
       const uint32_t begin = top().begin;
-      if (!need("}", "after the last expression of a block")) return State::kFailed;
+      if (!need_after("}", "after the last expression of a block")) return State::kFailed;
       pop();
       close();
       return value(value_, begin);
@@ -104,7 +104,7 @@ Parser::State Parser::closed() {
       m.arms.push_back({m.pattern, value_});
       leave_scope(m.scope);
       failed_ = false;
-      if (comma_or("}", m.arms.size())) return next_arm();
+      if (comma_or("}", m.arms.size(), Place::kAfterOperand)) return next_arm();
       if (failed_) return State::kFailed;
       return finish_match();
     }
@@ -121,7 +121,7 @@ Parser::State Parser::close_paren() {
   const Frame paren = top();
   const size_t fields = operands_.size() - paren.operands;
   failed_ = false;
-  if (comma_or(")", fields)) {
+  if (comma_or(")", fields, Place::kAfterOperand)) {
     if (!take(")")) return sequence();
   } else if (failed_) {
     return State::kFailed;
@@ -137,7 +137,7 @@ Parser::State Parser::close_paren() {
 }
 
 Parser::State Parser::close_function() {
-  if (!need("}", "after the body of the function")) return State::kFailed;
+  if (!need_after("}", "after the body of the function")) return State::kFailed;
   const FnHeader h = std::move(headers_.back());
   headers_.pop_back();
   pop();
@@ -151,14 +151,14 @@ Parser::State Parser::close_function() {
 Parser::State Parser::close_part_of_if() {
   Frame& f = top();
   if (f.step == Step::kCondition) {
-    if (!need(")", "after the condition")) return State::kFailed;
+    if (!need_after(")", "after the condition")) return State::kFailed;
     f.first = value_;
     f.step = Step::kThen;
-    return need("{", "before the first branch of an `if`") ? sequence() : State::kFailed;
+    return need_after("{", "before the first branch of an `if`") ? sequence() : State::kFailed;
   }
   if (f.step == Step::kElse)
-    return need("}", "after the second branch of an `if`") ? close_if() : State::kFailed;
-  if (!need("}", "after the first branch of an `if`")) return State::kFailed;
+    return need_after("}", "after the second branch of an `if`") ? close_if() : State::kFailed;
+  if (!need_after("}", "after the first branch of an `if`")) return State::kFailed;
   f.second = value_;
   f.step = Step::kElse;
   if (!take_word("else")) {
@@ -180,9 +180,9 @@ Parser::State Parser::close_reference() {
   const Frame ref = top();
   const size_t wanted = ref.name == "ref_write" ? 2 : 1;
   if (operands_.size() - ref.operands < wanted)
-    return need(",", "and the value to write") ? sequence() : State::kFailed;
+    return need_after(",", "and the value to write") ? sequence() : State::kFailed;
   take(",");
-  if (!need(")", cat("after ", wanted == 2 ? "two arguments" : "one argument", " of `", ref.name, "`")))
+  if (!need_after(")", cat("after ", wanted == 2 ? "two arguments" : "one argument", " of `", ref.name, "`")))
     return State::kFailed;
   pop();
   close();

@@ -5,7 +5,7 @@
 // follow (kValue), an infix operator may follow (kReduce), an operand is complete and goes to the
 // frame that waits for it (kEnded).
 #include "base/cat.h"
-#include "ir/text/names.h"
+#include "ir/text/library.h"
 #include "ir/text/parser_impl.h"
 
 namespace relay::text {
@@ -77,13 +77,15 @@ Parser::State Parser::begin_item() {
 Parser::State Parser::let_item() {
   const uint32_t begin = next().span.begin;
   if (peek().kind != TokenKind::kLocal && !peek().is_word("_")) {
-    expected_name("a variable after `let`, like `%x`", "%");
+    expected_name("a variable after `let`, like `%x`", "%", Place::kLet);
+    bind_names_of_tuple();
     return State::kFailed;
   }
   const Token name = next();
   Type annotation = nullptr;
-  if ((take(":") && !read_annotation(annotation)) || !need("=", "after the variable of a `let`")) {
-    return broken_binding(name);
+  if ((take(":") && !read_annotation(annotation)) ||
+      !need("=", "after the variable of a `let`", Place::kBinding)) {
+    return broken_binding(name, begin);
   }
   push(Step::kLet, begin);
   SpanScope span(builder_, name.span);
@@ -96,6 +98,18 @@ Parser::State Parser::let_item() {
   return State::kOperand;
 }
 
+// Of `let (%a, %b) = ...`, which there is not: the names are bound to what could not be read.
+void Parser::bind_names_of_tuple() {
+  for (Token t = peek(); t.is("(") || t.is(",") || t.is(")") || t.kind == TokenKind::kLocal; t = peek()) {
+    next();
+    if (t.kind != TokenKind::kLocal) continue;
+    SpanScope span(builder_, t.span);
+    const Var* var = builder_.var(t.name());
+    bind(var);
+    items_.push_back({var, poison_, t.span.begin});
+  }
+}
+
 // match_shape %x: T = value; body   is   (fn (%x: T) { body })(value)
 Parser::State Parser::match_shape_item() {
   const uint32_t begin = next().span.begin;
@@ -103,7 +117,7 @@ Parser::State Parser::match_shape_item() {
   Type shape = nullptr;
   if (!need(":", "before the type that `match_shape` looks for") || !read_annotation(shape) ||
       !need("=", "after the type that `match_shape` looks for")) {
-    return broken_binding(name);
+    return broken_binding(name, begin);
   }
   push(Step::kMatchShape, begin);
   SpanScope span(builder_, name.span);
@@ -111,8 +125,10 @@ Parser::State Parser::match_shape_item() {
   return State::kOperand;
 }
 
-Parser::State Parser::broken_binding(const Token& name) {
-  bind(builder_.var(name.name()));
+Parser::State Parser::broken_binding(const Token& name, uint32_t begin) {
+  push(Step::kLet, begin);
+  SpanScope span(builder_, name.span);
+  top().var = builder_.var(name.name());
   return State::kFailed;
 }
 
@@ -139,12 +155,16 @@ Parser::State Parser::free_variable() {
         .note("make it a parameter of the function");
   }
   SpanScope span(builder_, name.span);
-  const Var* var = builder_.var(name.name(), annotation);
+  declare(name.name(), annotation);
+  return State::kItem;
+}
+
+// Known from here to the end of the text: below everything that scopes bind.
+void Parser::declare(std::string_view name, Type annotation) {
+  const Var* var = builder_.var(name, annotation);
   free_variables_.push_back(var);
-  // Known from here to the end of the text: below everything that scopes bind.
   auto& known = locals_[var->name];
   known.insert(known.begin(), var);
-  return State::kItem;
 }
 
 // ---- Operands ----
@@ -164,6 +184,10 @@ Parser::State Parser::operand() {
       }
       Diagnostic& d =
           error(name.span, "unknown-variable", cat("there is no variable `%", name.name(), "` here"));
+      if (peek().is("=")) {
+        d.note(cat("`let %", name.name(), " = ...;` names a value"));
+        return value(poison_, begin);
+      }
       suggest(d, name.name(), "%", [&] {
         std::vector<std::string> names;
         for (Symbol s : bound_) names.push_back(s.str());
@@ -202,7 +226,7 @@ Parser::State Parser::operand() {
     return opened(Step::kBlock, begin);
   }
   if (t.is("-")) return number_operand();
-  expected("an expression", "expected-expression");
+  expected_at(Place::kOperand, "an expression", "expected-expression");
   return State::kFailed;
 }
 
@@ -215,7 +239,7 @@ Parser::State Parser::special_operand(bool& special) {
     next();
     FnHeader header;
     header.begin = begin;
-    if (!fn_header(header) || !need("{", "before the body of the function")) {
+    if (!fn_header(header) || !need("{", "before the body of the function", Place::kBody)) {
       leave_scope(header.scope);
       types_.leave(header.types);
       return State::kFailed;
@@ -274,6 +298,10 @@ Parser::State Parser::name_operand() {
     only_ctor = next().text == "ctor";
     only_op = !only_ctor;
   }
+  if (peek().is_word("def")) {
+    expected_at(Place::kOperand, "an expression", "expected-expression");
+    return State::kFailed;
+  }
   const bool reserved = keyword_as_name("an expression");
   const Token first = next();
   if (reserved) return State::kFailed;
@@ -310,7 +338,11 @@ Parser::State Parser::name_operand() {
     d.note(cat("did you mean `%", name, "`?"));  // a variable without its sign
     return value(poison_, begin);
   }
-  if (explain_absent(operators_, d, name)) return value(poison_, begin);
+  if (const std::string_view remedy = habit(Place::kOperand, first); !remedy.empty() && name == first.text) {
+    d.note(std::string(remedy));
+    return State::kFailed;  // what follows is no text of ours
+  }
+  if (explain_absent(operators_, d, name) || explain_import(d, name)) return value(poison_, begin);
   suggest(d, name, "", [&] {
     std::vector<std::string> names = operators_.names ? operators_.names() : std::vector<std::string>();
     for (std::string& c : ctor_names()) names.push_back(std::move(c));

@@ -3,7 +3,6 @@
 #include "ir/text/kernel_reader.h"
 #include "kernel/execute.h"
 #include "kernel/external.h"
-#include "kernel/statements.h"
 
 namespace relay::text {
 

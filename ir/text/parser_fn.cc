@@ -3,7 +3,6 @@
 
 #include "base/cat.h"
 #include "ir/analysis.h"
-#include "ir/text/names.h"
 #include "ir/text/parser_impl.h"
 
 namespace relay::text {
@@ -72,16 +71,30 @@ bool Parser::relation(std::vector<Type>& out) {
   return true;
 }
 
+// Other languages write the type of a parameter before its name.
+bool Parser::expected_parameter() {
+  constexpr std::string_view kWhat = "a parameter, like `%x`";
+  const Token t = peek(), behind = lexer_.peek_second();
+  if (t.is_word("Tensor") && behind.is("["))
+    return expected(kWhat, "missing-sigil", "a type stands behind the name: `%x: Tensor[(3), float32]`");
+  const bool is_named = behind.kind == TokenKind::kLocal || behind.kind == TokenKind::kName;
+  if (t.kind == TokenKind::kName && !t.quoted && is_named && DType::parse(t.text)) {
+    return expected(kWhat, "missing-sigil",
+                    cat("a type stands behind the name: `%", behind.text, ": ", t.text, "`"));
+  }
+  return expected_name(kWhat, "%");
+}
+
 // [A](%x: T, %y, attr=1) -> R. The parameters are in scope afterwards.
 bool Parser::fn_header(FnHeader& header) {
   header.scope = bound_.size();
   header.types = types_.mark();
   if (!type_params(header.type_params, &header.where)) return false;
-  if (!need("(", "before the parameters")) return false;
+  if (!need("(", "before the parameters", Place::kParameters)) return false;
   std::vector<Attr> attrs;
   const auto param = [&]() -> bool {
     if (at_attribute()) return attributes(attrs, ")");
-    if (peek().kind != TokenKind::kLocal) return expected_name("a parameter, like `%x`", "%");
+    if (peek().kind != TokenKind::kLocal) return expected_parameter();
     const Token name = next();
     if (take("{")) {  // {virtual_device=...}: where it lives is not ours to say
       std::vector<Attr> ignored;

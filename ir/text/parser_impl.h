@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/text/habits.h"
 #include "ir/text/lexer.h"
 #include "ir/text/literal.h"
 #include "ir/text/metadata.h"
@@ -36,6 +37,8 @@ class Parser {
          const ParseOptions& options, std::set<std::string>* imported = nullptr);
 
   Result<Module> module();
+  // A variable that expressions may mention although nothing binds it.
+  void declare(std::string_view name, Type annotation = nullptr);
   Result<Expr> expression();
   Result<Type> whole_type();
   // What could be read, after `module` failed (ir/text/partial.h).
@@ -54,11 +57,14 @@ class Parser {
   Token next();
   bool take(std::string_view punctuation);  // consumes it if it is next
   bool take_word(std::string_view word);
-  bool need(std::string_view punctuation, std::string_view why);  // reports if it is not next
+  // Consumes it, or reports that it is not next; `place` is where it stands.
+  bool need(std::string_view punctuation, std::string_view why, Place place = Place::kNone);
+  bool need_after(std::string_view punctuation, std::string_view why);  // the same behind an expression
   // Reports what is next instead, unless the item at hand has a mistake already; returns false.
   bool expected(std::string_view what, Slug slug = "expected-token", std::string_view remedy = {});
-  // The same where the innermost open bracket is involved.
-  bool expected_in_bracket(std::string_view what, Slug slug);
+  bool expected_in_bracket(Place place, std::string_view what, Slug slug);  // names the open bracket
+  // The same with the remedy for a habit of other languages, if it is one.
+  bool expected_at(Place place, std::string_view what, Slug slug = "expected-token");
   Span here_from(uint32_t begin) const { return {lexer_.file(), begin, lexer_.end_of_last()}; }
   Diagnostic& error(Span span, Slug slug, std::string message);
   // Adds "did you mean" if a candidate is near; `candidates` is called only then.
@@ -70,9 +76,13 @@ class Parser {
   void skip_to_definition();
   // Reads the elements of a list up to `closer`; a comma may follow the last one. False on error.
   template <class Element>
-  bool list(std::string_view closer, Element&& element);
+  bool list(std::string_view closer, Place behind_element, Element&& element);
+  template <class Element>
+  bool list(std::string_view closer, Element&& element) {
+    return list(closer, Place::kNone, element);
+  }
   // After element number `count` of a list. True: another one may follow; else check failed_.
-  bool comma_or(std::string_view closer, size_t count);
+  bool comma_or(std::string_view closer, size_t count, Place place = Place::kNone);
   void warn_of_missing_comma();
 
   template <class T, class Read>
@@ -87,7 +97,8 @@ class Parser {
   bool function_definition();
   bool function_named(const Token& name);
   // Reports what stands in the place of a name that begins with `sigil`.
-  bool expected_name(std::string_view what, std::string_view sigil);
+  bool expected_name(std::string_view what, std::string_view sigil, Place place = Place::kNone);
+  bool expected_parameter();
   bool keyword_as_name(std::string_view what);  // is one next where a name is expected? It is reported then
   bool kernel_definition(bool is_external);
   void check_names();
@@ -131,7 +142,9 @@ class Parser {
   State let_item();
   State match_shape_item();
   State graph_item();
-  State broken_binding(const Token& name);  // the variable is known: that it is not would be no news
+  void bind_names_of_tuple();
+  // Fails with the variable bound to what could not be read: that it is unknown would be no news.
+  State broken_binding(const Token& name, uint32_t begin);
   State free_variable();
   State operand();
   State name_operand();
@@ -275,12 +288,12 @@ class Parser {
 };
 
 template <class Element>
-bool Parser::list(std::string_view closer, Element&& element) {
+bool Parser::list(std::string_view closer, Place behind_element, Element&& element) {
   for (size_t count = 1;; ++count) {
     if (take(closer)) return true;
     if (!element()) return false;
     failed_ = false;
-    if (!comma_or(closer, count)) return !failed_;
+    if (!comma_or(closer, count, behind_element)) return !failed_;
   }
 }
 

@@ -2,7 +2,6 @@
 #include <unordered_set>
 
 #include "base/cat.h"
-#include "ir/analysis.h"
 #include "ir/text/library.h"
 #include "ir/text/parser_impl.h"
 #include "ir/traverse.h"
@@ -104,8 +103,9 @@ void Parser::import_library(const Token& token) {
   if (!imported_->insert(name).second) return;
   std::optional<std::string> text = library_text(name);
   if (!text) {
-    error(token.span, "unknown-library", cat("there is no library `", name, "`"))
-        .note(cat("there are ", library_names()));
+    Diagnostic& d = error(token.span, "unknown-library", cat("there is no library `", name, "`"));
+    suggest(d, name, "", libraries);
+    d.note(cat("there are ", library_names()));
     return;
   }
   SourceMap& sources = module_.context().sources();

@@ -1,6 +1,5 @@
 // Constants: numbers, tensors, constants by name, metadata.
 #include "base/cat.h"
-#include "ir/text/names.h"
 #include "ir/text/parser_impl.h"
 
 namespace relay::text {

@@ -4,7 +4,7 @@
 
 #include "base/cat.h"
 #include "base/nearest.h"
-#include "ir/text/names.h"
+#include "ir/text/library.h"
 #include "ir/text/parser_impl.h"
 #include "kernel/batched.h"
 
@@ -197,8 +197,9 @@ void Parser::read_definitions() {
     } else if (after_mistake) {
       ok = false;  // what is left of a definition that was given up
     } else {
-      ok = expected("a definition: `def`, `type`, `extern type`, `kernel`, `extern kernel` or `import`",
-                    "expected-definition");
+      ok = expected_at(Place::kDefinition,
+                       "a definition: `def`, `type`, `extern type`, `kernel`, `extern kernel` or `import`",
+                       "expected-definition");
     }
     if (!ok) skip_to_definition();
   }
@@ -218,10 +219,10 @@ bool Parser::function_named(const Token& name) {
   FnHeader header;
   header.begin = name.span.begin;
   if (!fn_header(header)) return false;
-  if (!need("{", "before the body of the function")) return false;
+  if (!need("{", "before the body of the function", Place::kBody)) return false;
   Expr body = run_expression();
   if (!body) return false;
-  if (!need("}", "after the body of the function")) return false;
+  if (!need_after("}", "after the body of the function")) return false;
   leave_scope(header.scope);
   types_.leave(header.types);
   SpanScope span(builder_, name.span);
@@ -253,7 +254,9 @@ void Parser::check_names() {
   for (const auto& [name, span] : used_types_) {
     if (module_.data_type(name.text()) || !seen.emplace(name, span.begin).second) continue;
     if (broken_.contains(name.str())) continue;
-    suggest(error(span, "unknown-type", cat("there is no type `", name.text(), "`")), name.text(), "", [&] {
+    Diagnostic& d = error(span, "unknown-type", cat("there is no type `", name.text(), "`"));
+    if (explain_import(d, name.text())) continue;
+    suggest(d, name.text(), "", [&] {
       std::vector<std::string> names{"Tensor"};
       for (const auto& [known, def] : module_.data_types()) names.push_back(known.str());
       for (std::string_view dtype : {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
@@ -284,13 +287,14 @@ void Parser::check_names() {
   for (const auto& [name, span] : used_globals_) {
     if (module_.function(name.text()) || module_.kernel(name.text()) || broken_.contains(name.str()))
       continue;
-    suggest(error(span, "unknown-global", cat("there is no function or kernel `@", name.text(), "`")),
-            name.text(), "@", [&] {
-              std::vector<std::string> names;
-              for (const auto& [known, fn] : module_.functions()) names.push_back(known.str());
-              for (const auto& [known, kernel] : module_.kernels()) names.push_back(known.str());
-              return names;
-            });
+    Diagnostic& d = error(span, "unknown-global", cat("there is no function or kernel `@", name.text(), "`"));
+    if (explain_import(d, cat("@", name.text()))) continue;
+    suggest(d, name.text(), "@", [&] {
+      std::vector<std::string> names;
+      for (const auto& [known, fn] : module_.functions()) names.push_back(known.str());
+      for (const auto& [known, kernel] : module_.kernels()) names.push_back(known.str());
+      return names;
+    });
   }
 }
 

@@ -77,7 +77,7 @@ size_t Parser::construct_ended_by(const Token& t) const {
 // Behind the `;` of a block's item, `binding` if it has one, which is then poison.
 void Parser::resume_after_item(const std::optional<Frame>& binding, State& state) {
   next();
-  if (binding && binding->step == Step::kLet) {
+  if (binding && (binding->step == Step::kLet || binding->step == Step::kMatchShape)) {
     if (!binding->bare) bind(binding->var);
     items_.push_back({binding->var, poison_, binding->begin});
   } else if (binding && binding->step == Step::kGraph) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "ir/text/kernel_reader.h"
 #include "ir/text/kernel_words.h"
 #include "kernel/limits.h"
@@ -192,7 +193,7 @@ Expr KernelReader::primary(size_t depth) {
   if (t.is("(")) {
     p_.next();
     const Expr e = binary(1, depth + 1);
-    return e && p_.need(")", "after an expression in parentheses") ? e : Expr();
+    return e && ended(")", "after an expression in parentheses") ? e : Expr();
   }
   if (t.kind != TokenKind::kName) {
     p_.expected("a scalar expression", "expected-expression");
@@ -262,7 +263,7 @@ Expr KernelReader::load(const Token& name, size_t depth) {
   std::vector<Expr> at;
   const Buffer& b = *it->second;
   size_t highest = 0;
-  const bool ok = p_.list("]", [&] {
+  const bool ok = p_.list("]", Place::kAfterScalar, [&] {
     const Span span = p_.peek().span;
     const Expr e = binary(1, depth + 1);
     if (!e) return false;
@@ -289,7 +290,7 @@ Expr KernelReader::call(const Token& name, size_t depth) {
   if (depth >= kDeepestExpr) return unary(kDeepestExpr + 1);  // says so
   p_.next();                                                  // (
   std::vector<Expr> args;
-  const bool ok = p_.list(")", [&] {
+  const bool ok = p_.list(")", Place::kAfterScalar, [&] {
     args.push_back(binary(1, depth + 1));
     return static_cast<bool>(args.back());
   });
@@ -297,8 +298,7 @@ Expr KernelReader::call(const Token& name, size_t depth) {
   const Span span = p_.here_from(name.span.begin);
   const auto wrong_arguments = [&](size_t wanted) {
     return fail(span, "wrong-arguments",
-                cat("`", name.text, "` takes ", wanted, wanted == 1 ? " operand" : " operands",
-                    ", and here are ", args.size())),
+                cat("`", name.text, "` takes ", counted(wanted, "operand"), ", and here are ", args.size())),
            Expr();
   };
   if (const std::optional<DType> d = DType::parse(name.text)) {

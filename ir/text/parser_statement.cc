@@ -32,7 +32,7 @@ bool KernelReader::statements(std::vector<Stmt>& out, size_t depth) {
       const std::string v = p_.next().name();
       if (!p_.need("=", "after the name of an abbreviation")) return false;
       const Expr value = whole();
-      if (!value || !p_.need(";", "after the value of an abbreviation")) return false;
+      if (!value || !ended(";", "after the value of an abbreviation")) return false;
       bind(v, value, nullptr);
       continue;
     }
@@ -69,13 +69,12 @@ Stmt KernelReader::operands() {
   out.kind = T::kKind;
   bool sound = true, first = true;
   for_each_field(out, [&](auto& field) {
-    sound =
-        sound &&
-        (first ? p_.need("(", cat("after ", word)) : p_.need(",", cat("between the operands of ", word))) &&
-        operand(field);
+    sound = sound &&
+            (first ? p_.need("(", cat("after ", word)) : ended(",", cat("between the operands of ", word))) &&
+            operand(field);
     first = false;
   });
-  if (!first) sound = sound && p_.need(")", cat("after the operands of ", word));
+  if (!first) sound = sound && ended(")", cat("after the operands of ", word));
   return sound && p_.need(";", cat("at the end of ", word)) ? arena_.make<T>(out) : nullptr;
 }
 
@@ -132,7 +131,7 @@ Stmt KernelReader::loop(kernel::ForKind how, size_t depth) {
   if (!name(token, "the loop variable")) return nullptr;
   if (!p_.take_word("in")) return p_.expected("`in` after the loop variable"), nullptr;
   const Expr extent = index();
-  if (!extent || !p_.need("{", "before the body of a loop")) return nullptr;
+  if (!extent || !ended("{", "before the body of a loop")) return nullptr;
   const Expr var = pool_.variable(token.name());
   const size_t mark = undo_.size();
   bind(token.name(), var, nullptr);
@@ -144,7 +143,7 @@ Stmt KernelReader::loop(kernel::ForKind how, size_t depth) {
 Stmt KernelReader::branches(size_t depth) {
   if (!p_.need("(", "before the condition")) return nullptr;
   const Expr holds = condition();
-  if (!holds || !p_.need(")", "after the condition") || !p_.need("{", "before the first branch"))
+  if (!holds || !ended(")", "after the condition") || !p_.need("{", "before the first branch"))
     return nullptr;
   const Stmt then_branch = body(depth + 1);
   if (!then_branch) return nullptr;
@@ -162,9 +161,9 @@ bool KernelReader::iteration(kernel::IterKind kind, std::vector<kernel::BlockIte
   if (!name(token, "the iteration variable")) return false;
   if (!p_.take_word("in")) return p_.expected("`in` after the iteration variable");
   const Expr extent = index();
-  if (!extent || !p_.need("=", "before the value of the iteration variable")) return false;
+  if (!extent || !ended("=", "before the value of the iteration variable")) return false;
   const Expr binding = index();
-  if (!binding || !p_.need(";", "after an iteration variable")) return false;
+  if (!binding || !ended(";", "after an iteration variable")) return false;
   out.push_back({pool_.variable(token.name()), extent, kind, binding});
   return true;
 }
@@ -179,7 +178,7 @@ bool KernelReader::regions(std::vector<kernel::Region>& out) {
       return fail(token.span, "unknown-buffer", cat("there is no buffer `", token.name(), "` here"));
     if (!p_.need("[", "after the name of a buffer")) return false;
     std::vector<Expr> min, extent;
-    const bool ok = p_.list("]", [&] {
+    const bool ok = p_.list("]", Place::kAfterScalar, [&] {
       min.push_back(index());
       if (!min.back()) return false;
       extent.push_back(pool_.integer(1));
@@ -197,7 +196,7 @@ bool KernelReader::regions(std::vector<kernel::Region>& out) {
     }
     out.push_back({it->second, arena_.list(min), arena_.list(extent)});
   } while (p_.take(","));
-  return p_.need(";", "after the regions");
+  return ended(";", "after the regions");
 }
 
 Stmt KernelReader::block(size_t depth) {
@@ -221,7 +220,7 @@ Stmt KernelReader::block(size_t depth) {
   if (p_.peek().is_word("where") && !p_.lexer_.peek_second().is("[")) {
     p_.next();
     predicate = condition();
-    if (!predicate || !p_.need(";", "after the predicate of a block")) return nullptr;
+    if (!predicate || !ended(";", "after the predicate of a block")) return nullptr;
   }
   if (p_.peek().is_word("instruction") && p_.lexer_.peek_second().kind == TokenKind::kString) {
     p_.next();
@@ -249,7 +248,7 @@ Stmt KernelReader::block(size_t depth) {
 
 bool KernelReader::indices(const Buffer& b, std::vector<Expr>& out, std::string_view closer) {
   const Span at = p_.peek().span;
-  const bool ok = p_.list(closer, [&] {
+  const bool ok = p_.list(closer, Place::kAfterScalar, [&] {
     const Span span = p_.peek().span;
     const Expr e = binary(1, 0);
     if (!e) return false;
@@ -289,7 +288,7 @@ const kernel::Buffer* KernelReader::element(std::vector<Expr>& at) {
 Stmt KernelReader::prefetch() {
   std::vector<Expr> at;
   const Buffer* buffer = element(at);
-  if (!buffer || !p_.need(";", "after `prefetch ...`")) return nullptr;
+  if (!buffer || !ended(";", "after `prefetch ...`")) return nullptr;
   return make<kernel::Prefetch>(buffer, arena_.list(at));
 }
 
@@ -298,19 +297,20 @@ Stmt KernelReader::store() {
   const Token token = p_.peek();
   std::vector<Expr> at;
   const Buffer* buffer = element(at);
-  if (!buffer || !p_.need("=", "between a buffer's element and its value")) return nullptr;
+  if (!buffer || !ended("=", "between a buffer's element and its value")) return nullptr;
   const Span span = p_.peek().span;
   const Expr value = whole();
-  if (!value) return nullptr;
+  const Span all_of_value = p_.here_from(span.begin);
+  if (!value || !ended(";", "after the value")) return nullptr;
   if (value->dtype != buffer->dtype) {
-    p_.error(p_.here_from(span.begin), "wrong-stored-dtype",
+    p_.error(all_of_value, "wrong-stored-dtype",
              cat("`", token.name(), "` holds `", buffer->dtype.name(), "`, and the value is `",
                  value->dtype.name(), "`"))
         .label(token.span, cat("elements of `", buffer->dtype.name(), "` are written here"))
         .note(cat("`", buffer->dtype.name(), "(...)` converts"));
     return nullptr;
   }
-  return p_.need(";", "after the value") ? make<kernel::Store>(buffer, arena_.list(at), value) : nullptr;
+  return make<kernel::Store>(buffer, arena_.list(at), value);
 }
 
 }  // namespace relay::text

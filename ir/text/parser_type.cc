@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/cat.h"
+#include "ir/text/library.h"
 #include "ir/text/names.h"
 #include "ir/text/parser_impl.h"
 
@@ -171,7 +172,7 @@ Parser::Reading Parser::begin_type(OpenTypes& open_types, Type& done) {
   }
   if (is_word && !t.quoted && looks_like_dtype(t.text)) return ended(tensor_of({}));
   if (!is_word || (!t.quoted && keyword(t.text))) {
-    expected("a type", "expected-type");
+    expected_at(Place::kType, "a type", "expected-type");
     return Reading::kFailed;
   }
   return begin_named_type(open_types, done);
@@ -307,8 +308,9 @@ Pattern Parser::pattern() {
         ctor = find_ctor(t.name());
         if (!ctor && broken_types_) return nullptr;  // most likely of a type that could not be read
         if (!ctor) {
-          suggest(error(t.span, "unknown-constructor", cat("there is no constructor `", t.name(), "`")),
-                  t.name(), "", [&] { return ctor_names(); });
+          Diagnostic& d =
+              error(t.span, "unknown-constructor", cat("there is no constructor `", t.name(), "`"));
+          if (!explain_import(d, t.name())) suggest(d, t.name(), "", [&] { return ctor_names(); });
           return nullptr;
         }
         fields = take("(");
@@ -321,7 +323,7 @@ Pattern Parser::pattern() {
       SpanScope span(builder_, here_from(t.span.begin));
       done = ctor ? builder_.ctor_pattern(*ctor, {}) : builder_.tuple_pattern({});
     } else {
-      expected("a pattern", "expected-pattern");
+      expected_at(Place::kPattern, "a pattern", "expected-pattern");
       return nullptr;
     }
 

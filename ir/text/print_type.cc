@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "base/cat.h"
+#include "base/failure.h"
+#include "ir/attr_text.h"
 #include "ir/text/literal.h"
 #include "ir/text/names.h"
 #include "ir/text/printer.h"
@@ -90,9 +92,13 @@ class TypeText {
  public:
   explicit TypeText(const std::function<bool(Symbol)>& type_var) : type_var_(type_var) {}
 
+  // Throws Exhausted for a longer text: types share parts, and a text writes each of them out.
   std::string of(Type t) {
     later(t);
     while (!pending_.empty()) {
+      if (out_.size() > kMostBytes)
+        throw Exhausted(
+            cat("the text of a type has more than ", kMostBytes, " bytes, parts that it shares each time"));
       const Item item = pending_.back();
       pending_.pop_back();
       if (item.is_type) {
@@ -105,6 +111,8 @@ class TypeText {
   }
 
  private:
+  static constexpr size_t kMostBytes = size_t{1} << 24;
+
   struct Item {
     bool is_type;
     Type type;
@@ -215,28 +223,7 @@ std::string print_type(Type t, const std::function<bool(Symbol name)>& type_var)
   return TypeText(type_var).of(t);
 }
 
-std::string print_attr(const AttrValue& v) {
-  struct Open {
-    const AttrValue* list;
-    size_t next;
-  };
-  std::string out = head(v);
-  std::vector<Open> open;
-  if (v.kind == AttrKind::kList) open.push_back({&v, 0});
-  while (!open.empty()) {
-    Open& top = open.back();
-    if (top.next == top.list->list.size()) {
-      out += "]";
-      open.pop_back();
-      continue;
-    }
-    if (top.next > 0) out += ", ";
-    const AttrValue& item = top.list->list[top.next++];
-    out += head(item);
-    if (item.kind == AttrKind::kList) open.push_back({&item, 0});
-  }
-  return out;
-}
+std::string print_attr(const AttrValue& v) { return attr_text(v, head); }
 
 std::string print_attrs(const Attrs& attrs) {
   return join(attrs, ", ",

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/cat.h"
-#include "base/escape.h"
 #include "ir/text/library.h"
 #include "ir/text/print_kernel.h"
 #include "ir/text/printer_impl.h"

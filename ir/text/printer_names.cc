@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "base/cat.h"
-#include "base/escape.h"
 #include "ir/text/literal.h"
 #include "ir/text/print_type.h"
 #include "ir/text/printer_impl.h"

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/failure.h"
 #include "ir/analysis.h"
 #include "ir/builder.h"
 #include "ir/text/parser.h"
@@ -89,6 +90,17 @@ TEST(Printer, SharedParts) {
   const Result<Expr> again = parse_expr("printed", text, diagnostics, test_operators(), options);
   ASSERT_TRUE(again) << diagnostics.render(options.into.context().sources());
   EXPECT_TRUE(alpha_equal(e, *again));
+}
+
+// A text writes each part out that types share: this one would have 2^64 tensors.
+TEST(Printer, ATypeThatIsTooLongForATextIsALimit) {
+  Context context;
+  Type t = context.scalar_type(kFloat32);
+  for (int i = 0; i < 64; ++i) {
+    const std::vector<Type> fields{t, t};
+    t = context.tuple_type(fields);
+  }
+  EXPECT_THROW(print(t), Exhausted);
 }
 
 }  // namespace

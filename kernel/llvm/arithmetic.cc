@@ -277,7 +277,7 @@ Value* Arithmetic::decoded(DType d, Value* stored) {
   if (is_float8(d)) {
     return by_helper(d == kFloat8E4M3 ? kHelpers[0].name : kHelpers[1].name, make_.getFloatTy(), stored);
   }
-  if (d == kFloat16 && rules_.half_instructions) {
+  if (d == kFloat16 && rules_.features.fp16) {
     return make_.CreateFPExt(make_.CreateBitCast(stored, like(make_.getHalfTy(), stored)),
                              like(make_.getFloatTy(), stored));
   }
@@ -301,7 +301,7 @@ Value* Arithmetic::bits_of_small_float(DType d, Value* v) {
     return by_helper(d == kFloat8E4M3 ? kHelpers[2].name : kHelpers[3].name, make_.getInt8Ty(), v);
   }
   Type* half_word = like(make_.getInt16Ty(), v);
-  if (d == kFloat16 && rules_.half_instructions) {
+  if (d == kFloat16 && rules_.features.fp16) {
     return make_.CreateBitCast(make_.CreateFPTrunc(v, like(make_.getHalfTy(), v)), half_word);
   }
   Value* b = bits(v);

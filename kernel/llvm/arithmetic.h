@@ -12,6 +12,7 @@
 
 #include "kernel/codegen/operations.h"
 #include "kernel/expr.h"
+#include "target/target.h"
 
 namespace relay::kernel::llvm {
 
@@ -21,10 +22,8 @@ using Instructions = ::llvm::IRBuilder<>;
 
 // What the processor and the options leave open.
 struct Rules {
-  bool half_instructions = false;  // F16C
+  target::Features features = {};
   bool scale_instruction = false;  // AVX-512F
-  bool byte_dots = false;          // AVX512-VNNI
-  bool bfloat16_dots = false;      // AVX512-BF16
 };
 
 class Arithmetic {

@@ -10,12 +10,13 @@
 #include "base/parallel.h"
 #include "kernel/codegen/requirements.h"
 #include "kernel/codegen/working_copy.h"
-#include "kernel/llvm/fingerprint.h"
+#include "kernel/llvm/description.h"
 #include "kernel/llvm/generator_stamp.inc"
 #include "kernel/llvm/machine.h"
-#include "kernel/llvm/object_cache.h"
 #include "target/host.h"
 #include "target/instructions.h"
+#include "toolchain/fingerprint.h"
+#include "toolchain/object_cache.h"
 
 namespace relay::kernel::llvm {
 namespace {
@@ -35,13 +36,13 @@ std::string settings(const toolchain::CompileOptions& options) {
   for_each_field(cpu.features, [&](bool has) { features += has ? '1' : '0'; });
   return cat(kGeneratorStamp, "\n", code_generator_version(), "\n", names.triple, " ", names.processor, " ",
              names.features, " ", names.vector_width, " ", cpu.vector_bytes, " ", features, "\n",
-             std::clamp(options.opt_level, 0, 2), "\n");
+             std::clamp(options.opt_level, 0, 2), options.in_place ? " in place" : "", "\n");
 }
 
 std::string entry_of(const std::string& key) { return "relay_kernel_" + key; }
 
 void compile_missing(std::vector<Job*>& jobs, const toolchain::CompileOptions& options,
-                     const ObjectCache& cache) {
+                     const toolchain::ObjectCache& cache) {
   // The longest first, so that no thread is left alone with one of them.
   std::stable_sort(jobs.begin(), jobs.end(), [](const Job* a, const Job* b) { return a->size > b->size; });
   for_each_at_once(jobs.size(), usable_cores(), [&](size_t i) {
@@ -59,7 +60,7 @@ std::string compile(std::span<const Kernel* const> kernels, const toolchain::Com
                     native::CompiledKernels& out) {
   if (std::string wrong = target::cannot_run(options.target); !wrong.empty()) return wrong;
   const std::string same = settings(options);
-  const ObjectCache cache;
+  const toolchain::ObjectCache cache;
   std::map<std::string, Job> jobs;
   std::vector<Job*> of_kernel, missing;
   for (const Kernel* k : kernels) {
@@ -70,7 +71,7 @@ std::string compile(std::span<const Kernel* const> kernels, const toolchain::Com
     // Also what describes a kernel recurses over it.
     if (std::string wrong = codegen::cannot_compile(*k); !wrong.empty()) return wrong;
     const std::string description = describe(*k);
-    const std::string key = fingerprint(same + description);
+    const std::string key = toolchain::fingerprint(same + description);
     const auto [it, fresh] = jobs.try_emplace(key, Job{k, description.size(), key, {}, {}});
     of_kernel.push_back(&it->second);
     if (fresh && !cache.load(key, it->second.object)) missing.push_back(&it->second);

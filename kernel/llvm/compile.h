@@ -1,5 +1,5 @@
 // Kernels to machine code through LLVM, in this process: no compiler is needed, and what was
-// compiled once is found again on disk (object_cache.h).
+// compiled once is found again on disk (toolchain/object_cache.h).
 //
 // The results are those of the C++ path, bit for bit, as far as a compiler leaves nothing open: the
 // same order of operations, the same formulas for exp and its like, and a * b + c rounded once only

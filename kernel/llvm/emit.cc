@@ -1,6 +1,7 @@
 #include "kernel/llvm/emit.h"
 
 #include "kernel/codegen/working_copy.h"
+#include "kernel/in_place.h"
 #include "kernel/llvm/statements.h"
 
 namespace relay::kernel::llvm {
@@ -22,7 +23,9 @@ std::unique_ptr<::llvm::Module> emit(const Kernel& k, const EmitOptions& options
     buffers.insert(buffers.end(), list.begin(), list.end());
   const std::vector<Expr> dims = shape_parameters(code.kernel());
 
-  // int32_t kernel(parallel, buffers..., dims...), whose buffers are known not to overlap.
+  // int32_t kernel(parallel, buffers..., dims...), whose buffers are known not to overlap, but for
+  // outputs that may lie on an input.
+  const std::set<size_t> shared = options.in_place ? sharing_parameters(code.kernel()) : std::set<size_t>();
   std::vector<Type*> types(1 + buffers.size(), pointer);
   types.resize(types.size() + dims.size(), index);
   auto* function = ::llvm::Function::Create(::llvm::FunctionType::get(status, types, false),
@@ -31,7 +34,7 @@ std::unique_ptr<::llvm::Module> emit(const Kernel& k, const EmitOptions& options
   function->addFnAttr(::llvm::Attribute::NoInline);
   Surroundings around{make, Arithmetic(make, options.rules)};
   for (size_t i = 0; i < buffers.size(); ++i) {
-    function->addParamAttr(static_cast<unsigned>(i + 1), ::llvm::Attribute::NoAlias);
+    if (!shared.contains(i)) function->addParamAttr(static_cast<unsigned>(i + 1), ::llvm::Attribute::NoAlias);
     around.places[buffers[i]] = {.base = function->getArg(static_cast<unsigned>(i + 1))};
   }
   for (size_t i = 0; i < dims.size(); ++i)

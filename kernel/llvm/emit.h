@@ -22,6 +22,7 @@ struct EmitOptions {
   Rules rules;
   int64_t vector_bytes = 64;                  // of the machine's registers
   bool contract = false;                      // a * b + c may be one instruction, rounded once
+  bool in_place = false;                      // outputs may lie on inputs where they can (kernel/in_place.h)
   ::llvm::AttrBuilder* attributes = nullptr;  // of every function: the processor's features
 };
 

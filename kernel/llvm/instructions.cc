@@ -11,7 +11,7 @@ namespace {
 // c += the dot products of one group of numbers, the same for all lanes, with each group of b.
 struct Dot {
   std::string_view name;
-  bool Rules::* had;
+  bool target::Features::* had;
   ::llvm::Intrinsic::ID intrinsic;
   Type* (*groups)(Instructions&);  // of a and b
   Type* (*sums)(Instructions&);    // of c
@@ -23,8 +23,9 @@ Type* floats(Instructions& make) { return ::llvm::FixedVectorType::get(make.getF
 Type* bfloat16s(Instructions& make) { return ::llvm::FixedVectorType::get(make.getBFloatTy(), 2 * kLanes); }
 
 constexpr Dot kDots[] = {
-    {"vdpbf16ps", &Rules::bfloat16_dots, ::llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, bfloat16s, floats},
-    {"vpdpbusd", &Rules::byte_dots, ::llvm::Intrinsic::x86_avx512_vpdpbusd_512, words, words},
+    {"vdpbf16ps", &target::Features::bf16_dot, ::llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, bfloat16s,
+     floats},
+    {"vpdpbusd", &target::Features::int8_dot, ::llvm::Intrinsic::x86_avx512_vpdpbusd_512, words, words},
 };
 
 const Dot* find(std::string_view name) {
@@ -38,7 +39,7 @@ const Dot* find(std::string_view name) {
 
 bool has_instruction(const Rules& rules, std::string_view name) {
   const Dot* d = find(name);
-  return d && rules.*d->had;
+  return d && rules.features.*d->had;
 }
 
 void emit_instruction(Instructions& make, std::string_view name, const std::vector<Value*>& addresses) {

@@ -127,12 +127,11 @@ std::string Emitted::make(const Kernel& k, const std::string& entry,
   if (!names.vector_width.empty()) attributes.addAttribute("prefer-vector-width", names.vector_width);
   EmitOptions emit_options;
   emit_options.entry = entry;
-  emit_options.rules.half_instructions = cpu.features.fp16;
+  emit_options.rules.features = cpu.features;
   emit_options.rules.scale_instruction = cpu.isa == target::Isa::kX86_64 && cpu.vector_bytes == 64;
-  emit_options.rules.byte_dots = cpu.features.int8_dot;
-  emit_options.rules.bfloat16_dots = cpu.features.bf16_dot;
   emit_options.vector_bytes = cpu.vector_bytes;
   emit_options.contract = contracts(options);
+  emit_options.in_place = options.in_place;
   emit_options.attributes = &attributes;
   if (std::string wrong = codegen::cannot_compile(k); !wrong.empty()) return wrong;
   module_->module = emit(k, emit_options, module_->context);

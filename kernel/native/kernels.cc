@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/file.h"
 #include "kernel/execute.h"
+#include "kernel/in_place.h"
 #include "kernel/print/prelude.h"
 #include "kernel/print/print.h"
 #include "target/host.h"
@@ -52,9 +53,10 @@ std::string CompiledKernels::compile(std::span<const Kernel* const> kernels,
     if (sources.empty() || sources.back().text.size() > head.size() + kBytesPerFile) {
       sources.push_back({cat("kernels_", sources.size(), ".cc"), head});
     }
-    const print::Printed printed =
-        print::print(*kernels[i], print::kCppDialect,
-                     {.function = cat("kernel_", i), .vector_bytes = options.target.cpu.vector_bytes});
+    print::PrintOptions printing{.function = cat("kernel_", i),
+                                 .vector_bytes = options.target.cpu.vector_bytes};
+    if (options.in_place) printing.shared = sharing_parameters(*kernels[i]);
+    const print::Printed printed = print::print(*kernels[i], print::kCppDialect, printing);
     sources.back().text += printed.text + "\n" + entry(*kernels[i], printed, i);
     entries_.push_back({nullptr, printed.messages});
   }
@@ -98,15 +100,6 @@ std::vector<relay::Tensor> CompiledKernels::run(size_t i, const Kernel& k,
   if (const int32_t status = call(i, parallel, buffers.data(), dims.data())) throw Trap(message(i, status));
   made.resize(k.outputs.size());
   return made;
-}
-
-std::vector<relay::Tensor> run_natively(const Kernel& k, std::span<const relay::Tensor> inputs,
-                                        const toolchain::CompileOptions& options, unsigned threads) {
-  CompiledKernels compiled;
-  const Kernel* const only[] = {&k};
-  const std::string wrong = compiled.compile(only, options);
-  CHECK(wrong.empty(), wrong);
-  return compiled.run(0, k, inputs, Threads(threads).parallel());
 }
 
 }  // namespace relay::kernel::native

@@ -64,8 +64,4 @@ using CodeGenerator = std::function<std::string(
 [[nodiscard]] std::string compile_as_cpp(std::span<const Kernel* const> kernels,
                                          const toolchain::CompileOptions& options, CompiledKernels& out);
 
-// Compiles one kernel and runs it once, for small uses. Throws Trap.
-std::vector<relay::Tensor> run_natively(const Kernel& k, std::span<const relay::Tensor> inputs,
-                                        const toolchain::CompileOptions& options, unsigned threads = 1);
-
 }  // namespace relay::kernel::native

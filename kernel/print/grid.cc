@@ -151,7 +151,7 @@ std::optional<WarpJoin> find_warp_join(ExprPool& pool, const List<Stmt>& body, s
   if (body.size() < first + kWarpSteps) return std::nullopt;
   WarpJoin out;
   for (size_t i = 0; i < kWarpSteps; ++i) {
-    const int64_t half = kWarpThreads / 2 >> i;
+    const int64_t half = target::kWarpThreads / 2 >> i;
     const std::optional<Step> step = step_of(body[first + i], half);
     if (!step) return std::nullopt;
     const Store& store = *step->store;

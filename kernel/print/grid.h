@@ -7,6 +7,7 @@
 
 #include "kernel/kernel.h"
 #include "kernel/simplify.h"
+#include "target/machines.h"
 
 namespace relay::kernel::print {
 
@@ -30,8 +31,8 @@ struct WarpJoin {
   Expr mine, other;      // stand for the operands in `joined`
   Expr joined;
 };
-inline constexpr int64_t kWarpThreads = 32;
 inline constexpr size_t kWarpSteps = 5;
+static_assert(target::kWarpThreads == int64_t{1} << kWarpSteps);
 
 // The join that the statements from `first` on are, if they are one.
 std::optional<WarpJoin> find_warp_join(ExprPool& pool, const List<Stmt>& body, size_t first,

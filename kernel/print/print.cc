@@ -21,13 +21,14 @@ std::string function_name(const Kernel& k, const PrintOptions& options) {
 }
 
 // Names the parameters and says where their elements are.
-std::vector<Parameter> parameters(const Kernel& k, Context& context) {
+std::vector<Parameter> parameters(const Kernel& k, Context& context, const PrintOptions& options) {
   std::vector<Parameter> out;
   const auto array = [&](const Buffer* b, std::string_view access) {
     const std::string name = context.names.unique(b->name.text()),
                       type = cat(access, memory_type(b->dtype), "*");
     context.places[b] = {.name = name};
-    out.push_back({cat(type, " ", context.dialect.restricted), type, name});
+    const bool shared = options.shared.contains(out.size());
+    out.push_back({cat(type, " ", shared ? "" : context.dialect.restricted), type, name});
   };
   for (const Buffer* b : k.inputs) array(b, "const ");
   for (const Buffer* b : k.outputs) array(b, "");
@@ -104,12 +105,12 @@ Printed print(const Kernel& k, const Dialect& dialect, const PrintOptions& optio
   result.text = line_comment("//", title.substr(0, kLongestTitle)) + "\n";
   if (k.external) {
     CHECK(!dialect.has_grid(), "C functions run on the CPU");
-    const std::vector<Parameter> all = parameters(k, context);
+    const std::vector<Parameter> all = parameters(k, context, options);
     result.text += external_call(k, result.function, all, context, options);
     return result;
   }
   const auto code = std::make_shared<codegen::WorkingCopy>(k);
-  const std::vector<Parameter> all = parameters(code->kernel(), context);
+  const std::vector<Parameter> all = parameters(code->kernel(), context, options);
   Statements statements(context, *code, result.function, all, options);
   if (!dialect.has_grid()) {
     statements.print(code->body());
@@ -140,7 +141,7 @@ Printed print(const Kernel& k, const Dialect& dialect, const PrintOptions& optio
 
 std::string declaration(const Kernel& k, const Dialect& dialect, const PrintOptions& options) {
   Context context{.dialect = dialect};
-  const std::vector<Parameter> all = parameters(k, context);
+  const std::vector<Parameter> all = parameters(k, context, options);
   return head(function_name(k, options), all, dialect, options);
 }
 

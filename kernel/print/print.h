@@ -8,9 +8,10 @@
 // with inputs, outputs, temporaries and then shape variables, in the kernel's order
 // (`shape_parameters`). It returns 0, or the 1-based index of the message of the Require that
 // failed: the first one in the order of a serial run, whatever the number of threads. Arrays are
-// dense, restricted and aligned for their element; bool is a byte that is 0 or not, small floats
-// are their bits. Every text is self-contained after `prelude(dialect)` (kernel/print/prelude.h),
-// the same for the same input, and free of warnings at -Wall -Wextra as C++17.
+// dense, restricted (but for PrintOptions::shared) and aligned for their element; bool is a byte
+// that is 0 or not, small floats are their bits. Every text is self-contained after
+// `prelude(dialect)` (kernel/print/prelude.h), the same for the same input, and free of warnings at
+// -Wall -Wextra as C++17.
 //
 // An external kernel becomes a function that calls the C function, which the text declares, and
 // gives what that gives: its result is no number of a message. There is none with a grid.
@@ -22,6 +23,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +46,9 @@ struct PrintOptions {
   // types are used. Give it the width of the machine's registers: wider vectors work, but GCC makes
   // slow code and notes (-Wpsabi) of them.
   int64_t vector_bytes = 64;
+  // Parameters that may be the same memory as each other, by their numbers: inputs, then outputs.
+  // They are not restricted.
+  std::set<size_t> shared = {};
 };
 
 // A launch of a function on a grid of blocks of threads; extents are expressions over the

@@ -54,6 +54,24 @@ int32_t dense(const relay_parallel* parallel, const float* __restrict x, const f
 )");
 }
 
+// The parallel part of a kernel, which is a function of its own, knows it too.
+TEST_F(Print, ParametersThatMayBeOneMemoryAreNotRestricted) {
+  const Tensor x = k_.input("x", kFloat32, {n_}), g = k_.input("g", kFloat32, {n_});
+  const Tensor y = k_.compute("y", kFloat32, {n_}, [&](Indices i) { return x(i[0]) - g(i[0]); });
+  Kernel k = k_.finish("k", "", {y});
+  k.body = rewrite(arena_, k.body, [&](Stmt s) -> Stmt {
+    const auto* f = s->as<For>();
+    return f ? make_for(arena_, f->var, f->extent, ForKind::kParallel, f->body) : s;
+  });
+  const std::string text = print(k, kCppDialect, {.shared = {0, 2}}).text;
+  EXPECT_NE(text.find("k_0_part(const float* x, const float* __restrict g, float* y, "), std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("k(const relay_parallel* parallel, const float* x, const float* __restrict g, float* y, "),
+      std::string::npos)
+      << text;
+}
+
 TEST_F(Print, AChoiceAsTheEndOfALoopIsOneOperand) {
   const Expr one = k_.index(1);
   const Tensor x = k_.input("x", kFloat32, {n_});

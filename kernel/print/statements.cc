@@ -251,7 +251,7 @@ void Statements::sequence(const Seq& n) {
 // Are the threads of a warp neighbours along x?
 bool Statements::whole_warps() const {
   const Expr x = launch_extents[3];
-  return x && x->kind == ExprKind::kInt && x->int_value % kWarpThreads == 0;
+  return x && x->kind == ExprKind::kInt && x->int_value % target::kWarpThreads == 0;
 }
 
 void Statements::warp_join(const WarpJoin& join) {
@@ -270,15 +270,15 @@ void Statements::warp_join(const WarpJoin& join) {
                         Expressions(context_, {join.rows->extent}).bound(join.rows->extent), ") {");
   }
   const std::string lane = index(join.lane, ForKind::kThreadX);
-  context_.bounds.bind(join.lane, code_.pool().integer(kWarpThreads));
-  const bool all = launch_extents[3].is_int(kWarpThreads);
-  if (!all) context_.out.open("if (", lane, " < ", kWarpThreads, ") {");
+  context_.bounds.bind(join.lane, code_.pool().integer(target::kWarpThreads));
+  const bool all = launch_extents[3].is_int(target::kWarpThreads);
+  if (!all) context_.out.open("if (", lane, " < ", target::kWarpThreads, ") {");
   const List<Expr> at = code_.pool().arena().list(join.at);
   const Expr offset = codegen::offset_of(*join.buffer, at, context_.bounds, code_.pool());
   const std::string type(value_type(join.buffer->dtype)), mine = bind(join.mine), other = bind(join.other);
   const Expr element = code_.pool().load(join.buffer, join.at);
   context_.out.line(type, " ", mine, " = ", Expressions(context_, {element}).scalar(element), ";");
-  context_.out.open("for (int half = ", kWarpThreads / 2, "; half > 0; half /= 2) {");
+  context_.out.open("for (int half = ", target::kWarpThreads / 2, "; half > 0; half /= 2) {");
   context_.out.line("const ", type, " ", other, " = ", context_.dialect.shuffle, "(", mine, ", half);");
   Expressions e(context_, {join.joined});
   const std::string joined = e.scalar(join.joined);

@@ -7,11 +7,8 @@
 
 namespace relay::kernel::schedule {
 
-Writer::Writer(const Kernel& k) : pool_(*pool_of(k)) {
-  for (const Buffer* b : all_buffers(k)) {
-    next_buffer_ = std::max(next_buffer_, b->id + 1);
-    names_.insert(b->name.str());
-  }
+Writer::Writer(const Kernel& k) : pool_(*pool_of(k)), next_buffer_(next_buffer_id(k)) {
+  for (const Buffer* b : all_buffers(k)) names_.insert(b->name.str());
 }
 
 const Buffer* Writer::local(std::string_view name, DType dtype, std::vector<Expr> shape) {

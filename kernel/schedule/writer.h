@@ -65,7 +65,7 @@ class Writer {
   ExprPool& pool_;
   std::vector<const Buffer*> temporaries_;
   std::vector<Binding> places_;  // of the axes around what is being written
-  uint32_t next_buffer_ = 0;
+  uint32_t next_buffer_;
   std::unordered_set<std::string> names_;  // of buffers and of blocks
 };
 

@@ -24,6 +24,7 @@
 #include "base/failure.h"
 #include "op/domain.h"
 #include "op/dyn/shapes.h"
+#include "op/nn/scale.h"
 #include "op/nn/window.h"
 #include "op/ops.h"
 #include "op/tensor/attributes.h"
@@ -73,7 +74,6 @@ struct DynUpsamplingAttrs {
 
 constexpr std::string_view kNoPixels = "the result would have no pixels";
 constexpr std::string_view kBadScale = "a scale is not positive, or above 65536";
-constexpr double kLargestScale = 65536;
 
 // The attributes of image.resize2d but for the size, in the place of which stands 1 x 1: the shape
 // of the result says it.

@@ -5,6 +5,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/reasons.h"
 
 namespace relay::op {
 
@@ -38,7 +39,7 @@ Tensor sized(DType dtype, const Shape& shape) {
   try {
     return Tensor(dtype, shape);
   } catch (const std::bad_alloc&) {
-    throw Exhausted("the shape has more elements than any memory holds");
+    throw Exhausted(kShapeTooLarge);
   }
 }
 

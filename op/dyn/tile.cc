@@ -4,7 +4,6 @@
 #include "base/failure.h"
 #include "op/dyn/shapes.h"
 #include "op/ops.h"
-#include "op/tensor/attributes.h"
 
 namespace relay::op {
 namespace {

@@ -1,5 +1,7 @@
 // The same elements, in the same order, in a shape that only a run tells: dyn.reshape,
 // dyn.expand_dims, dyn.squeeze.
+#include "op/dyn/view.h"
+
 #include <algorithm>
 
 #include "base/cat.h"
@@ -23,14 +25,6 @@ std::vector<Expr> differentiate_view(Builder& b, const A&, const Site& c) {
 }
 
 // --- reshape -------------------------------------------------------------------------------------
-
-struct DynReshapeAttrs {
-  std::optional<std::vector<Dim>> newshape = {};
-  bool allowzero = false;
-  static constexpr auto kFields = fields(
-      field("newshape", &DynReshapeAttrs::newshape, "must be empty: the argument of that name stands for it"),
-      field("allowzero", &DynReshapeAttrs::allowzero, "0 is an extent and not a code"));
-};
 
 constexpr std::string_view kBadExtent = "the shape holds a number that is neither an extent, nor 0 nor -1";
 constexpr std::string_view kTwoInferred = "the shape can have one -1, not two";

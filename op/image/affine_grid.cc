@@ -106,7 +106,6 @@ const OpDef kAffineGrid = define<AffineGridAttrs>({
     .params = {{"data", "a matrix for each image: a row for each axis, x first"}},
     .fusion = Fusion::kInjective,
     .tolerance = {.kind = Tolerance::Kind::kReduction, .length = length, .terms = terms},
-    .not_differentiable = "the adjoint, a sum over the grid, is not offered",
     .relate = relate,
     .evaluate = evaluate,
     .lower = lower,

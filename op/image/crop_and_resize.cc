@@ -19,6 +19,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "op/domain.h"
 #include "op/nn/window.h"
 #include "op/real.h"
@@ -30,7 +31,6 @@ namespace relay::op {
 namespace {
 
 constexpr std::string_view kNoPixels = "an image without pixels cannot be resized";
-constexpr auto kOutOfRange = "box index out of range";
 
 struct CropAndResizeAttrs {
   std::vector<Dim> crop_size = {};
@@ -111,7 +111,7 @@ void crop(const CropAndResizeAttrs& a, Args in, Results out, Weights weights) {
   for_each_index(out[0].shape(), [&](const std::vector<int64_t>& index) {
     const std::array<int64_t, 4> at = parts(layout, index);
     const int64_t image = index_of(indices, at[0]);
-    if (image < 0 || image >= from[0]) throw Trap(kOutOfRange);
+    if (image < 0 || image >= from[0]) throw Trap(kBoxOutOfRange);
     const auto side = [&](int64_t n) { return Real{boxes.get(at[0] * 4 + n), computed}; };
     std::array<Line<Real>, 2> lines;
     for (size_t axis = 0; axis < 2; ++axis) {
@@ -168,7 +168,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const CropAndResizeAttrs& 
                            k.constant(wide, 0), from[2 + axis]));
     }
     at[0] = index_at(indices, box);
-    k.require(is_inside(at[0], from[0]), kOutOfRange);
+    k.require(is_inside(at[0], from[0]), kBoxOutOfRange);
     const auto pixel = [&](kernel::Expr row, kernel::Expr column) {
       at[2] = row, at[3] = column;
       return cast(wide, x.at(layout.index(at)));
@@ -197,7 +197,6 @@ const OpDef kCropAndResize = define<CropAndResizeAttrs>({
     .effects = Effects::kTraps,
     .fusion = Fusion::kInjective,
     .tolerance = {.kind = Tolerance::Kind::kReduction, .length = length, .terms = terms},
-    .not_differentiable = "the adjoint, which spreads a pixel over its neighbours, is not offered",
     .relate = relate,
     .evaluate = evaluate,
     .lower = lower,

@@ -136,7 +136,6 @@ const OpDef kDilation2d = define<Dilation2dAttrs>({
     .doc = "The largest sum of a window of an image and the weights that lie on it.",
     .params = {{"data", "a batch of images"}, {"weight", "a window for each channel"}},
     .fusion = Fusion::kReduction,
-    .not_differentiable = "the adjoint, which goes to the largest element of each window, is not offered",
     .relate = relate,
     .evaluate = evaluate,
     .lower = lower,

@@ -242,7 +242,6 @@ const OpDef kGridSample = define<GridSampleAttrs>({
                {"grid", "for each element of the result its place: x, y and, in a volume, z"}},
     .fusion = Fusion::kInjective,
     .tolerance = {.kind = Tolerance::Kind::kReduction, .length = length, .terms = terms},
-    .not_differentiable = "the adjoint, which spreads a pixel over its neighbours, is not offered",
     .relate = relate,
     .evaluate = evaluate,
     .lower = lower,

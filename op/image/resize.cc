@@ -398,7 +398,6 @@ OpDef definition(std::string name, std::string doc, std::string_view data) {
       .params = {{"data", data}},
       .fusion = Fusion::kInjective,
       .tolerance = {.kind = Tolerance::Kind::kReduction, .length = length<count>, .terms = terms<count>},
-      .not_differentiable = "the adjoint, which spreads a pixel over its neighbours, is not offered",
       .relate = relate<count>,
       .evaluate = evaluate<count>,
       .lower = lower<count>,

@@ -1,8 +1,11 @@
 // Arithmetic on two numbers (see op/math/binary.h). Integers wrap, and their divisions trap where
 // there is no quotient. Floating point is IEEE; maximum and minimum give NaN if either operand is.
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "op/math/binary.h"
 
 namespace relay::op {
@@ -12,18 +15,15 @@ using kernel::Math;
 
 // --- Division -----------------------------------------------------------------
 
-constexpr auto kByZero = "integer division by zero";
-constexpr auto kTooLarge = "integer quotient does not fit";
-
 int64_t least(DType d) { return d.bits == 64 ? INT64_MIN : -(int64_t{1} << (d.bits - 1)); }
 
 struct Division {
   int64_t quotient, remainder;  // toward zero
 };
 Division divide(DType d, int64_t x, int64_t y) {
-  if (y == 0) throw Trap(kByZero);
+  if (y == 0) throw Trap(kDivisionByZero);
   if (d.is_unsigned_int()) return {of_bits(bits(x) / bits(y)), of_bits(bits(x) % bits(y))};
-  if (y == -1 && x == least(d)) throw Trap(kTooLarge);
+  if (y == -1 && x == least(d)) throw Trap(kQuotientTooLarge);
   return {x / y, x % y};
 }
 bool rounds_up(DType d, int64_t remainder, int64_t y) {  // where truncation is above the floor
@@ -56,11 +56,11 @@ double floor_remainder(DType, double x, double y) {
 
 void require_divisor(kernel::Builder& k, kernel::Expr x, kernel::Expr y) {
   const DType d = x->dtype;
-  k.require(not_equal(y, k.pool().integer(0, d)), kByZero);
+  k.require(not_equal(y, k.pool().integer(0, d)), kDivisionByZero);
   if (!d.is_signed_int()) return;
   const kernel::Expr overflows =
       logical_and(equal(x, k.pool().integer(least(d), d)), equal(y, k.pool().integer(-1, d)));
-  k.require(logical_not(overflows), kTooLarge);
+  k.require(logical_not(overflows), kQuotientTooLarge);
 }
 
 kernel::Expr lower_divide(kernel::Builder& k, kernel::Expr x, kernel::Expr y) {
@@ -101,6 +101,21 @@ double propagating_min(DType, double x, double y) {
 
 Term floored_quotient(Term x, Term y) { return x.apply(kFloor, {x / y}); }
 Term truncated_quotient(Term x, Term y) { return x.apply(kTrunc, {x / y}); }
+
+// An operator of two names.
+OpDef truncating_mod(std::string name, std::string doc) {
+  return binary({
+      .name = std::move(name),
+      .doc = std::move(doc),
+      .real = [](DType, double x, double y) { return std::fmod(x, y); },
+      .integer = truncating_remainder,
+      .lower = lower_mod,
+      .adjoints = [](Term x, Term y, Term, Term dz) -> Adjoints {
+        return {dz, -(dz * truncated_quotient(x, y))};
+      },
+      .effects = Effects::kTraps,
+  });
+}
 
 }  // namespace
 
@@ -174,30 +189,11 @@ const OpDef kTruncDivide = binary({
 });
 
 // mod(x, y) = x - y * trunc(x / y)
-const OpDef kMod = binary({
-    .name = "mod",
-    .doc = "What remains of a division that truncates; it has the sign of the left operand.",
-    .real = [](DType, double x, double y) { return std::fmod(x, y); },
-    .integer = truncating_remainder,
-    .lower = lower_mod,
-    .adjoints = [](Term x, Term y, Term, Term dz) -> Adjoints {
-      return {dz, -(dz * truncated_quotient(x, y))};
-    },
-    .effects = Effects::kTraps,
-});
+const OpDef kMod =
+    truncating_mod("mod", "What remains of a division that truncates; it has the sign of the left operand.");
 
 // trunc_mod(x, y) = x - y * trunc(x / y)
-const OpDef kTruncMod = binary({
-    .name = "trunc_mod",
-    .doc = "The same as `mod`.",
-    .real = [](DType, double x, double y) { return std::fmod(x, y); },
-    .integer = truncating_remainder,
-    .lower = lower_mod,
-    .adjoints = [](Term x, Term y, Term, Term dz) -> Adjoints {
-      return {dz, -(dz * truncated_quotient(x, y))};
-    },
-    .effects = Effects::kTraps,
-});
+const OpDef kTruncMod = truncating_mod("trunc_mod", "The same as `mod`.");
 
 // floor_mod(x, y) = x - y * floor(x / y)
 const OpDef kFloorMod = binary({
@@ -219,10 +215,16 @@ const OpDef kPower = binary({
     .real = [](DType, double x, double y) { return std::pow(x, y); },
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return math(Math::kPow, x, y); },
     .adjoints = [](Term x, Term y, Term z, Term dz) -> Adjoints {
+      const Term zero = x.number(0), one = x.number(1);
+      const auto is_zero = [&](Term v) { return v.apply(kEqual, {v, zero}); };
+      // The slope of x^0 is 0, and 0 * 0^-1 is NaN. The exponent is asked first: it is mostly a
+      // constant, so that the condition folds.
+      const Term base = where(is_zero(y), where(is_zero(x), one, x), x);
+      const Term dx = dz * y * base.apply(kPower, {base, y - 1});
       // Where the base is not positive the power has no derivative by its exponent; 0 keeps
       // NaN out of the sum.
-      const Term log = where(less(x.number(0), x), x.apply(kLog, {x}), x.number(0));
-      return {dz * y * x.apply(kPower, {x, y - 1}), dz * z * log};
+      const Term positive = less(zero, x), safe = where(positive, x, one);
+      return {dx, where(positive, dz * z, zero) * safe.apply(kLog, {safe})};
     },
     .domain = Domain::kFloat,
     .ulps = 4,

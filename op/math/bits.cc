@@ -1,6 +1,7 @@
 // The bits of integers (see op/math/binary.h). Of booleans, the bitwise operators are
 // the logical ones.
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "op/math/binary.h"
 
 namespace relay::op {
@@ -8,16 +9,14 @@ namespace {
 
 // --- Shifts -------------------------------------------------------------------
 
-constexpr auto kTooWide = "shift by at least the width";
-
 int64_t checked_shift(DType d, int64_t y) {
-  if (y < 0 || y >= d.bits) throw Trap(kTooWide);
+  if (y < 0 || y >= d.bits) throw Trap(kShiftTooWide);
   return y;
 }
 void require_shift(kernel::Builder& k, kernel::Expr y) {
   const DType d = y->dtype;
-  if (d.is_signed_int()) k.require(less_equal(k.pool().integer(0, d), y), kTooWide);
-  k.require(less_equal(y, k.pool().integer(d.bits - 1, d)), kTooWide);
+  if (d.is_signed_int()) k.require(less_equal(k.pool().integer(0, d), y), kShiftTooWide);
+  k.require(less_equal(y, k.pool().integer(d.bits - 1, d)), kShiftTooWide);
 }
 
 }  // namespace

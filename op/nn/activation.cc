@@ -6,6 +6,7 @@
 #include "kernel/scalar.h"
 #include "op/domain.h"
 #include "op/nn/leaky_relu.h"
+#include "op/nn/prelu.h"
 #include "op/tensor/common.h"
 #include "op/term.h"
 
@@ -56,11 +57,6 @@ Expr expand_leaky(Builder& b, const LeakyReluAttrs& a, const Site& c) {
 }
 
 // --- prelu ---------------------------------------------------------------------------------------
-
-struct PReluAttrs {
-  int64_t axis = 1;
-  static constexpr auto kFields = fields(field("axis", &PReluAttrs::axis, "along which alpha lies"));
-};
 
 // (Tensor[s, d], Tensor[(s[axis]), d]) -> Tensor[s, d]
 // C1: d is floating.

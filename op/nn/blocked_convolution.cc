@@ -1,5 +1,7 @@
 #include "op/nn/blocked_convolution.h"
 
+#include <numeric>
+
 #include "kernel/simplify.h"
 #include "op/nn/fit.h"
 
@@ -41,8 +43,9 @@ kernel::Tensor padded(kernel::Builder& k, const kernel::Tensor& x, const Blocked
   return padded(k, x, c.data, c.window.before, extents, k.constant(x.dtype(), 0));
 }
 
-ChannelLoops::ChannelLoops(kernel::Builder& k, const BlockedConvolution& c, Dim channels)
-    : block_(c.data.block(1)),
+ChannelLoops::ChannelLoops(kernel::Builder& k, const BlockedConvolution& c, Dim channels, int64_t groups)
+    : block_(groups == 1 || !channels.is_const() ? c.data.block(1)
+                                                 : std::gcd(c.data.block(1), channels.value())),
       in_blocks_(channels.is_const() && channels.value() % block_ == 0 && block_ > 1) {
   if (in_blocks_) {
     extents_ = {k.index(channels.value() / block_), k.index(block_)};

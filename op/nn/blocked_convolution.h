@@ -40,11 +40,12 @@ Dim output_channels(Relation& r, const BlockedConvolution& c, Dim weight_channel
 // To lower: the data with zeros in front of height and width, reaching these extents.
 kernel::Tensor padded(kernel::Builder& k, const kernel::Tensor& x, const BlockedConvolution& c,
                       std::span<const kernel::Expr> extents);
-// The loops over the input channels: block by block where they come in whole blocks, so that no
-// index needs a division.
+// The loops over the input channels of a group: block by block where they come in whole blocks, so
+// that no index needs a division. A group that begins or ends inside of a block goes by the
+// channels that both are multiples of.
 class ChannelLoops {
  public:
-  ChannelLoops(kernel::Builder& k, const BlockedConvolution& c, Dim channels);
+  ChannelLoops(kernel::Builder& k, const BlockedConvolution& c, Dim channels, int64_t groups = 1);
   const std::vector<kernel::Expr>& extents() const { return extents_; }
   kernel::Expr channel(kernel::Indices r) const { return in_blocks_ ? r[0] * block_ + r[1] : r[0]; }
 

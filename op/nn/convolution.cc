@@ -107,24 +107,22 @@ const OpDef& transposed_convolution_over(size_t axes) {
   return axes == 3 ? kConv3dTranspose : kConv2dTranspose;
 }
 
-// The axes of a tensor of this rank with the first two exchanged.
-std::vector<int64_t> exchanged(size_t rank) {
-  std::vector<int64_t> axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  std::swap(axes[0], axes[1]);
-  return axes;
-}
-
 bool are_equal(Dim a, Dim b) { return prove_equal(a, b) == kernel::Proof::kProved; }
 
 }  // namespace
 
 Expr data_gradient(Builder& b, Expr dy, Expr weight, const Window& w, int64_t groups,
                    std::span<const Dim> extents) {
-  // Only the padding before each axis is taken off here. What is left behind the data is padding,
-  // or data that no window reached: cut off, or zero.
+  // The padding before each axis is taken off here, and what is too much behind it where that is a
+  // number. What is left behind the data is padding, or data that no window reached:
+  // cut off, or zero.
   Window in_front = w;
-  in_front.after.assign(w.axes(), 0);
+  const List<Dim>&result = tensor_type_of(dy).dims, &size = tensor_type_of(weight).dims;
+  for (size_t axis = 0; axis < w.axes(); ++axis) {
+    const Dim over = (result[2 + axis] - 1) * w.stride[axis] + w.covers(axis, size[2 + axis]) -
+                     w.before[axis] - extents[axis];
+    in_front.after[axis] = over.is_const() ? std::max<int64_t>(over.value(), 0) : 0;
+  }
   std::vector<AttrArg> attrs = convolution_attrs(in_front, groups);
   Expr dx = call(b, transposed_convolution_over(w.axes()), {dy, weight}, attrs);
   for (size_t axis = 0; axis < w.axes(); ++axis) {
@@ -144,34 +142,36 @@ Expr weight_gradient(Builder& b, Expr data, Expr dy, const Window& w, int64_t gr
   // dweight[o, i, u, v] = sum over n, y, x of data[n, i, y*s + u*d - p, ..] * dy[n, o, y, x]
   //
   // This is a convolution in which the batch is summed over, the channels of a group are the batch,
-  // and strides and dilation change places.
+  // and strides and dilation change places. Its layouts say so: only groups move an element.
   const List<Dim>& shape = tensor_type_of(data).dims;
   const size_t rank = shape.size();
   const Dim batch = shape[0], within = floor_div(shape[1], groups);
-  // x with other axes in place of the first `count` ones.
-  const auto reshaped = [&](Expr x, std::vector<Dim> dims, size_t count) {
-    const List<Dim>& all = tensor_type_of(x).dims;
-    dims.insert(dims.end(), all.begin() + count, all.end());
-    return call(b, kReshape, {x}, {{"newshape", dims}, {"allowzero", true}});
-  };
-  if (groups == 1) {
-    data = transposed(b, data, exchanged(rank));
-  } else {
-    data = reshaped(data, {batch, groups, within}, 2);
+  if (groups != 1) {
+    // data with other axes in place of the first `count` ones.
+    const auto reshape = [&](std::vector<Dim> dims, size_t count) {
+      const List<Dim>& all = tensor_type_of(data).dims;
+      dims.insert(dims.end(), all.begin() + count, all.end());
+      data = call(b, kReshape, {data}, {{"newshape", dims}, {"allowzero", true}});
+    };
+    reshape({batch, groups, within}, 2);
     std::vector<int64_t> axes(rank + 1);
     std::iota(axes.begin(), axes.end(), 0);
-    std::swap(axes[0], axes[2]);  // within, groups, batch
-    data = reshaped(transposed(b, data, axes), {within, batch * groups}, 3);
+    std::swap(axes[0], axes[1]);
+    data = transposed(b, data, axes);
+    reshape({groups * batch, within}, 3);
   }
-  dy = transposed(b, dy, exchanged(rank));
   Window other = w;
   std::swap(other.stride, other.dilation);
-  Expr dw = call(b, convolution_over(w.axes()), {data, dy}, convolution_attrs(other, groups));
+  std::vector<AttrArg> attrs = convolution_attrs(other, groups);
+  const std::string letters = w.axes() == 3 ? "DHW" : "HW";
+  attrs.push_back({"data_layout", "CN" + letters});
+  attrs.push_back({"kernel_layout", "IO" + letters});
+  Expr dw = call(b, convolution_over(w.axes()), {data, dy}, attrs);
   for (size_t axis = 0; axis < w.axes(); ++axis) {  // elements of the data that no window reached give more
     if (are_equal(tensor_type_of(dw).dims[2 + axis], extents[axis])) continue;
     dw = sliced(b, dw, static_cast<int64_t>(2 + axis), 0, extents[axis]);
   }
-  return transposed(b, dw, exchanged(rank));
+  return dw;
 }
 
 }  // namespace relay::op

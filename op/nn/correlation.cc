@@ -162,7 +162,6 @@ const OpDef kCorrelation = define<CorrelationAttrs>({
     .params = {{"data1", "a batch of images"}, {"data2", "a batch of images, to be displaced"}},
     .fusion = Fusion::kOutputFusable,
     .tolerance = {.kind = Tolerance::Kind::kReduction, .length = length, .terms = terms},
-    .not_differentiable = "the adjoint, which sums over displacements, is not offered",
     .relate = relate,
     .evaluate = evaluate,
     .lower = lower,

@@ -239,7 +239,6 @@ const OpDef kDeformableConv2d = define<DeformableAttrs>({
     .fusion = Fusion::kOutputFusable,
     .tolerance = {.kind = Tolerance::Kind::kReduction, .length = length, .terms = terms},
     .refines = {2},
-    .not_differentiable = "the adjoint of bilinear sampling is not offered",
     .relate = relate,
     .evaluate = evaluate,
     .lower = lower,

@@ -4,6 +4,9 @@
 //   (Tensor[s, d]) -> Tensor[s, d]
 //   C1: d is floating.   C2: axis is in [-rank, rank).   C3: size is positive and odd.
 //   C4: not more than one of the numbers of elements before, along and behind the axis is unknown.
+#include <algorithm>
+#include <cmath>
+
 #include "base/cat.h"
 #include "kernel/simplify.h"
 #include "op/domain.h"
@@ -81,6 +84,28 @@ Expr expand(Builder& b, const LrnAttrs& a, const Site& c) {
   return x / base.apply(kPower, {base, base.number(a.beta)});
 }
 
+// The result, times what the base loses: if alpha and the bias have different signs, the parts of
+// the base cancel. Its relative error is then larger than theirs, and the power has
+// it `beta` times.
+void terms(const Attrs& attrs, Args in, Results out) {
+  const auto a = read_attrs<LrnAttrs>(attrs);
+  const Shape& shape = in[0].shape();
+  const size_t axis = from_front(a.axis, in[0].rank());
+  int64_t behind = 1;
+  for (size_t d = axis + 1; d < shape.size(); ++d) behind *= shape[d];
+  for (int64_t at = 0; at < in[0].size(); ++at) {
+    const int64_t i = at / behind % shape[axis];
+    const int64_t first = std::max(i - a.size / 2, int64_t{0}),
+                  last = std::min(i + a.size / 2, shape[axis] - 1);
+    double squares = 0;
+    for (int64_t j = first; j <= last; ++j) squares += std::pow(in[0].get(at + (j - i) * behind), 2);
+    const double mean = a.alpha * squares / static_cast<double>(a.size), base = mean + a.bias;
+    const double lost = (std::fabs(mean) + std::fabs(a.bias)) / std::fabs(base) - 1;
+    const double y = in[0].get(at) / std::pow(base, a.beta);
+    out[0].set(at, std::fabs(y) * (1 + std::fabs(a.beta) * lost));
+  }
+}
+
 }  // namespace
 
 const OpDef kLrn = define<LrnAttrs>({
@@ -89,7 +114,7 @@ const OpDef kLrn = define<LrnAttrs>({
     .params = {{"data", "the input"}},
     .tolerance = {.kind = Tolerance::Kind::kReduction,
                   .length = [](auto, const Attrs& attrs) { return read_attrs<LrnAttrs>(attrs).size + 16; },
-                  .magnitude = Tolerance::Magnitude::kResult},
+                  .terms = terms},
     .relate = relate,
     .expand = expand,
 });

@@ -12,7 +12,6 @@
 #include "op/broadcast.h"
 #include "op/domain.h"
 #include "op/nn/convolution.h"
-#include "op/tensor/attributes.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {

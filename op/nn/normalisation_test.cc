@@ -47,5 +47,25 @@ TEST(Lrn, DividesByTheNeighbours) {
   expect_near(evaluate(kLrn, {x}, last), {1 / 2.0, 2 / 5.0, 3 / 10.0});
 }
 
+// What the tolerance allows for the result of x = 0.5, a single channel, as a
+// multiple of that result.
+double allowed_by_lrn(double alpha, double beta) {
+  Context context;
+  Builder b(context);
+  const Tensor x = tensor<double>(kFloat64, {1, 1}, {0.5});
+  const std::vector<AttrArg> attrs{{"size", int64_t{1}}, {"alpha", alpha}, {"beta", beta}, {"bias", 1.0}};
+  const Attrs interned = call(b, kLrn, {b.constant(x)}, attrs)->as<Call>()->attrs;
+  const Tensor y = evaluate(kLrn, {x}, attrs);
+  const std::vector<Value> args{Value(x)};
+  return bounds(context, kLrn, args, interned, {&y, 1}).at(0)(0) / std::fabs(y.get(0));
+}
+
+TEST(Lrn, ABaseThatCancelsMayBeOffByMore) {
+  const double plain = allowed_by_lrn(3, 1);  // 1 + 0.75: nothing is lost, however large the exponent
+  EXPECT_NEAR(allowed_by_lrn(3, 2) / plain, 1, 1e-9);
+  EXPECT_NEAR(allowed_by_lrn(-3, 1) / plain, 7, 1e-9);  // 1 - 0.75, of parts that are 7 times as large
+  EXPECT_NEAR(allowed_by_lrn(-3, 2) / plain, 13, 1e-9);
+}
+
 }  // namespace
 }  // namespace relay::op::testing

@@ -18,6 +18,7 @@
 #include <cmath>
 
 #include "base/cat.h"
+#include "op/nn/scale.h"
 #include "op/nn/split_axes.h"
 #include "op/nn/window.h"
 #include "op/requirements.h"
@@ -42,8 +43,9 @@ struct UpsamplingAttrs {
 
 // An extent times a scale.
 Dim scaled(Dim extent, double scale) {
-  if (!(scale > 0) || scale > 65536)
-    throw RelationError{kAttributes, cat("a scale must be positive and not above 65536, not ", scale)};  // C3
+  if (!(scale > 0) || scale > kLargestScale)
+    throw RelationError{kAttributes, cat("a scale must be positive and not above ",
+                                         static_cast<int64_t>(kLargestScale), ", not ", scale)};  // C3
   if (scale == std::floor(scale)) return extent * Dim(static_cast<int64_t>(scale));
   if (extent.is_const() && extent.value() < INT32_MAX)
     return static_cast<int64_t>(std::nearbyint(static_cast<double>(extent.value()) * scale));

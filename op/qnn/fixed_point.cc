@@ -9,6 +9,7 @@
 // [0, 31].
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "op/math/binary.h"
 #include "op/qnn/common.h"
 #include "op/tensor/common.h"
@@ -36,8 +37,6 @@ struct FixedPointMultiplyPerAxisAttrs {
                    "that factors and shifts go along, from the end if negative")
                  .required());
 };
-
-constexpr auto kShiftOutOfRange = "a shift is not in [0, 31]";
 
 // floor(p / 2^shift + 1/2). A product of two int32 and half of a power of two fit 64 bits.
 int64_t quotient(int64_t p, int64_t shift) { return (p + ((int64_t{1} << shift) >> 1)) >> shift; }

@@ -74,15 +74,16 @@ void evaluate(const ScanAttrs& a, Args in, Results out, Sums sums) {
   }
 }
 
-// dx[i] = dy[i] + ... + dy[last] = total - (dy[0] + ... + dy[i - 1])
+// dx[i] = dy[i] + ... + dy[last], summed from the end: a total less what comes before would cancel.
 std::vector<Expr> differentiate_sum(Builder& b, const ScanAttrs& a, const Site& c) {
   const auto& x = c.tensor(0);
   const DType d = a.dtype.value_or(x.dtype);
   if (!x.dtype.is_float() || !d.is_float()) return {nullptr};
   const int64_t axis = a.axis.value_or(0);
   const Term dy(b, c.dy);
-  const Term total = dy.apply(kSum, {dy}, {{"axis", std::vector<int64_t>{axis}}, {"keepdims", true}});
-  Term dx = total - dy.apply(kCumsum, {dy}, {{"axis", axis}, {"exclusive", !a.exclusive}});
+  const auto reversed = [&](Term x) { return x.apply(kReverse, {x}, {{"axis", axis}}); };
+  const Term back = reversed(dy);
+  Term dx = reversed(back.apply(kCumsum, {back}, {{"axis", axis}, {"exclusive", a.exclusive}}));
   if (!a.axis) dx = dx.apply(kReshapeLike, {dx, c.args[0]});
   if (d != x.dtype) dx = dx.apply(kCast, {dx}, {{"dtype", x.dtype}});
   return {dx};

@@ -4,20 +4,14 @@
 //   (Tensor[s, d], Tensor[t, d]) -> Tensor[s without the reduced axes (or with 1 there, if keepdims), d]
 //   C1: d is floating.   C2: every axis is in [-rank, rank).   C3: no axis is named twice.
 //   C4: m has the dtype of x.   C5: m broadcasts to the shape of x.
+#include "op/reduce/variance.h"
+
 #include "base/cat.h"
 #include "op/domain.h"
-#include "op/reduce/reduction.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
 namespace {
-
-struct VarianceAttrs : ReduceAttrs {
-  bool unbiased = false;
-  static constexpr auto kFields = std::tuple_cat(
-      ReduceAttrs::kFields,
-      fields(field("unbiased", &VarianceAttrs::unbiased, "divide by one less than the count")));
-};
 
 Type relate(Relation& r, const VarianceAttrs& a) {
   const TensorType &x = r.tensor(0), &m = r.tensor(1);

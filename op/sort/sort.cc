@@ -11,12 +11,19 @@ namespace {
 
 // --- sort ----------------------------------------------------------------------------------------
 
-struct SortAttrs {
+struct OrderAttrs {
   int64_t axis = -1;
   bool is_ascend = true;
   static constexpr auto kFields =
-      fields(field("axis", &SortAttrs::axis, "from the end if negative"),
-             field("is_ascend", &SortAttrs::is_ascend, "the smallest one first, else the largest one"));
+      fields(field("axis", &OrderAttrs::axis, "from the end if negative"),
+             field("is_ascend", &OrderAttrs::is_ascend, "the smallest one first, else the largest one"));
+};
+
+struct SortAttrs : OrderAttrs {
+  MaybeDType dtype = {};
+  static constexpr auto kFields = std::tuple_cat(
+      OrderAttrs::kFields,
+      fields(field("dtype", &SortAttrs::dtype, "accepted, but it changes nothing: indices have one")));
 };
 
 // sort(x)[a.., i, c..] = the element of x[a.., :, c..] that comes i-th
@@ -66,10 +73,10 @@ std::vector<Expr> differentiate_sort(Builder& b, const SortAttrs& a, const Site&
 
 // --- argsort -------------------------------------------------------------------------------------
 
-struct ArgsortAttrs : SortAttrs {
+struct ArgsortAttrs : OrderAttrs {
   MaybeDType dtype = {};
   static constexpr auto kFields = std::tuple_cat(
-      SortAttrs::kFields, fields(field("dtype", &ArgsortAttrs::dtype, "of the result; None: int32")));
+      OrderAttrs::kFields, fields(field("dtype", &ArgsortAttrs::dtype, "of the result; None: int32")));
 };
 
 // argsort(x)[a.., i, c..] = where in x[a.., :, c..] the element stands that comes i-th

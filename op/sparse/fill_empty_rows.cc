@@ -12,13 +12,13 @@
 // of their rows, as those of j have to be: else the program traps, as for a row that is not there,
 // or less than no rows. empty[r] is 1 if row r had no element, else 0.
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "op/domain.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
 namespace {
 
-constexpr auto kOutOfRange = "index out of range";
 constexpr auto kOutOfOrder = "the elements are not in the order of their rows";
 constexpr auto kNegative = "the number of rows is negative";
 constexpr int64_t kMost = int64_t{1} << 40;  // rows that no memory holds
@@ -44,11 +44,11 @@ void evaluate(const NoAttrs&, Args in, Results out) {
   const Tensor &j = in[0], &v = in[1];
   const int64_t n = v.size(), axes = j.shape()[1], rows = index_of(in[2], 0);
   if (rows < 0) throw Trap(kNegative);
-  if (rows > kMost) throw Exhausted("a sparse tensor has more rows than any memory holds");
+  if (rows > kMost) throw Exhausted(kTooManyRows);
   const auto row = [&](int64_t e) { return index_of(j, e * axes); };
   int64_t full = 0;
   for (int64_t e = 0; e < n; ++e) {
-    if (row(e) < 0 || row(e) >= rows) throw Trap(kOutOfRange);
+    if (row(e) < 0 || row(e) >= rows) throw Trap(kIndexOutOfRange);
     if (e > 0 && row(e) < row(e - 1)) throw Trap(kOutOfOrder);
     full += e == 0 || row(e) != row(e - 1);
   }
@@ -99,7 +99,7 @@ kernel::Tensor extents(kernel::Builder& k, const NoAttrs&, const Lowering& c) {
       "full", kInt64, {}, {elements.count()}, k.sum(kInt64), [&](kernel::Indices, kernel::Indices e) {
         const kernel::Expr row = elements.row(e[0]);
         k.require(less_equal(k.index(0), rows), kNegative);
-        k.require(logical_and(less_equal(k.index(0), row), less(row, rows)), kOutOfRange);
+        k.require(logical_and(less_equal(k.index(0), row), less(row, rows)), kIndexOutOfRange);
         k.require(less_equal(elements.row_before(e[0]), row), kOutOfOrder);
         return elements.begins(e[0]);
       });
@@ -124,7 +124,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const NoAttrs&, const Lowe
         return before(self, e[0], zero) + elements.begins(e[0]);
       });
   const auto checked = [&](kernel::Expr i, kernel::Expr end) {
-    k.require(logical_and(less_equal(zero, i), less(i, end)), kOutOfRange);
+    k.require(logical_and(less_equal(zero, i), less(i, end)), kIndexOutOfRange);
     return i;
   };
   // The element that comes to a place of the result; -1: a default.

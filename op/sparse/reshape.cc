@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "op/domain.h"
 #include "op/tensor/common.h"
 
@@ -20,7 +21,6 @@ namespace {
 
 constexpr auto kBadShape = "the new shape has an extent below -1, or two of -1";
 constexpr auto kDifferentSizes = "the shapes have different numbers of elements";
-constexpr auto kOutOfRange = "index out of range";
 constexpr int64_t kMostAxes = 32;
 
 Type relate(Relation& r, const NoAttrs&) {
@@ -70,7 +70,7 @@ void evaluate(const NoAttrs&, Args in, Results out) {
     int64_t place = 0;
     for (int64_t d = 0; d < m; ++d) {
       const int64_t i = index_of(in[0], e * m + d), extent = from[static_cast<size_t>(d)];
-      if (i < 0 || i >= extent) throw Trap(kOutOfRange);
+      if (i < 0 || i >= extent) throw Trap(kIndexOutOfRange);
       place = static_cast<int64_t>(static_cast<uint64_t>(wrapped(place, extent)) + static_cast<uint64_t>(i));
     }
     for (int64_t d = k; d-- > 0;) {
@@ -89,7 +89,9 @@ std::vector<kernel::Expr> elements_of(kernel::Builder& k, const kernel::Tensor& 
   return out;
 }
 
-// The new shape, without -1, as a tensor. Its requirements come before everything else.
+// The new shape, without -1, as a tensor. Its requirements come before everything else. A
+// requirement is asked for each element, so the shape without axes has one element that nobody
+// reads.
 kernel::Tensor lower_shape(kernel::Builder& k, const std::vector<kernel::Expr>& from, const Lowering& c) {
   const kernel::Expr zero = k.index(0), one = k.index(1), none = k.index(-1);
   const std::vector<kernel::Expr> to = elements_of(k, c.in[2], *c.arg_types[2]);
@@ -105,9 +107,11 @@ kernel::Tensor lower_shape(kernel::Builder& k, const std::vector<kernel::Expr>& 
   const kernel::Expr divides = logical_and(logical_and(less(zero, others), less_equal(zero, total)),
                                            equal(floor_mod(total, divisor), zero));
   const kernel::Expr fits = select(equal(unknown, zero), equal(total, others), divides);
-  return k.compute("shape", kInt64, {k.index(static_cast<int64_t>(to.size()))}, [&](kernel::Indices i) {
+  const auto asked = static_cast<int64_t>(std::max<size_t>(to.size(), 1));
+  return k.compute("shape", kInt64, {k.index(asked)}, [&](kernel::Indices i) {
     k.require(logical_and(valid, less_equal(unknown, one)), kBadShape);
     k.require(fits, kDifferentSizes);
+    if (to.empty()) return one;
     const kernel::Expr d = cast(kInt64, c.in[2].at(i));
     return select(equal(d, none), floor_div(total, divisor), d);
   });
@@ -122,14 +126,15 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const NoAttrs&, const Lowe
     for (size_t d = 0; d < from.size(); ++d) {
       const std::vector<kernel::Expr> at{e[0], k.index(static_cast<int64_t>(d))};
       const kernel::Expr i = index_at(c.in[0], at);
-      k.require(logical_and(less_equal(k.index(0), i), less(i, from[d])), kOutOfRange);
+      k.require(logical_and(less_equal(k.index(0), i), less(i, from[d])), kIndexOutOfRange);
       sum = sum * from[d] + i;
     }
     return sum;
   });
   const kernel::Tensor indices = k.compute("indices", c.dtype(0), c.shape(0), [&](kernel::Indices i) {
-    // place / (the extents behind d) % (the extent d), with d the axis.
-    kernel::Expr rest = place(i[0]), chosen = k.index(0);
+    // place / (the extents behind d) % (the extent d), with d the axis. Without axes it is read all
+    // the same, for what it requires.
+    kernel::Expr rest = place(i[0]), chosen = rest;
     for (int64_t d = axes; d-- > 0;) {
       const kernel::Expr extent = max(shape(k.index(d)), k.index(1));
       chosen = select(equal(i[1], k.index(d)), floor_mod(rest, extent), chosen);

@@ -10,13 +10,12 @@
 // indices[e]. A program traps if an element is in no row or no column. In a row of the result,
 // elements are in the order in which they were.
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "op/sparse/matrix.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
 namespace {
-
-constexpr auto kOutOfRange = "index out of range";
 
 Type relate(Relation& r, const NoAttrs&) {
   const TensorType& pointers = r.tensor(2);
@@ -30,7 +29,7 @@ void evaluate(const NoAttrs&, Args in, Results out) {
   const Tensor &data = in[0], &indices = in[1], &pointers = in[2];
   const int64_t n = data.size(), rows = pointers.size() - 1;
   const auto checked = [](int64_t i, int64_t end) {
-    if (i < 0 || i >= end) throw Trap(kOutOfRange);
+    if (i < 0 || i >= end) throw Trap(kIndexOutOfRange);
     return static_cast<size_t>(i);
   };
   std::vector<int64_t> begun(static_cast<size_t>(n) + 1), row(static_cast<size_t>(n));
@@ -56,7 +55,7 @@ std::vector<kernel::Tensor> lower(kernel::Builder& k, const NoAttrs&, const Lowe
   const kernel::Expr n = data.dim(0), rows = pointers.dim(0) - 1, zero = k.index(0), one = k.index(1);
   const auto none = [&](kernel::Indices) { return zero; };
   const auto checked = [&](kernel::Expr i, kernel::Expr end) {
-    k.require(logical_and(less_equal(zero, i), less(i, end)), kOutOfRange);
+    k.require(logical_and(less_equal(zero, i), less(i, end)), kIndexOutOfRange);
     return i;
   };
   const kernel::Tensor begun = k.update(

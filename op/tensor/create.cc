@@ -3,6 +3,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "op/domain.h"
 #include "op/ops.h"
 #include "op/tensor/attributes.h"
@@ -176,8 +177,7 @@ void evaluate_arange(const ArangeAttrs& a, Args in, Results out) {
     const __int128 start = whole(in[0]), stop = whole(in[1]), step = whole(in[2]);
     const __int128 way = step > 0 ? stop - start : start - stop, stride = step > 0 ? step : -step;
     const __int128 count = way <= 0 ? 0 : (way + stride - 1) / stride;
-    if (count > static_cast<__int128>(kMost))
-      throw Exhausted("a range has more elements than any memory holds");
+    if (count > static_cast<__int128>(kMost)) throw Exhausted(kRangeTooLong);
     out[0] = Tensor(dtype, {static_cast<int64_t>(count)});
     for (int64_t i = 0; i < out[0].size(); ++i) {
       const auto number = static_cast<int64_t>(start + i * step);
@@ -193,7 +193,7 @@ void evaluate_arange(const ArangeAttrs& a, Args in, Results out) {
   const double count = std::ceil((stop - start) / step);
   if (!std::isfinite(start) || !std::isfinite(stop) || std::isnan(step))
     throw Trap(std::string(kBoundIsNotFinite));
-  if (count > kMost) throw Exhausted("a range has more elements than any memory holds");
+  if (count > kMost) throw Exhausted(kRangeTooLong);
   out[0] = Tensor(dtype, {count > 0 ? static_cast<int64_t>(count) : 0});
   for (int64_t i = 0; i < out[0].size(); ++i) out[0].set(i, start + static_cast<double>(i) * step);
 }

@@ -170,7 +170,6 @@ const OpDef kMatrixSetDiag = define<MatrixSetDiagAttrs>({
     .doc = "Matrices with some of their diagonals replaced.",
     .params = {{"input", "matrices"}, {"diagonal", "the new diagonals, one in each row"}},
     .fusion = Fusion::kInjective,
-    .not_differentiable = "there is no operator that takes diagonals out of matrices",
     .relate = relate_set,
     .evaluate = evaluate_set,
     .lower = lower_set,

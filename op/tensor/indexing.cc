@@ -1,6 +1,7 @@
 // invert_permutation, unravel_index, adv_index: other ways to say where elements stand.
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "op/domain.h"
 #include "op/ops.h"
 #include "op/tensor/common.h"
@@ -8,8 +9,6 @@
 
 namespace relay::op {
 namespace {
-
-constexpr auto kOutOfRange = "index out of range";
 
 // --- invert_permutation --------------------------------------------------------------------------
 
@@ -66,7 +65,7 @@ void evaluate_unravel(const NoAttrs&, Args in, Results out) {
       out[0].set_int(a * j.size() + i, rest % extent);
       rest /= extent;
     }
-    if (!fits || rest != 0) throw Trap(kOutOfRange);
+    if (!fits || rest != 0) throw Trap(kIndexOutOfRange);
   }
 }
 
@@ -85,7 +84,7 @@ std::vector<kernel::Tensor> lower_unravel(kernel::Builder& k, const NoAttrs&, co
       found = select(equal(i[0], at[0]), floor_mod(rest, divisor), found);
       rest = floor_div(rest, divisor);
     }
-    k.require(logical_and(fits, equal(rest, zero)), kOutOfRange);
+    k.require(logical_and(fits, equal(rest, zero)), kIndexOutOfRange);
     return cast(c.dtype(), found);
   })};
 }

@@ -6,7 +6,6 @@
 
 #include "base/cat.h"
 #include "op/ops.h"
-#include "op/tensor/attributes.h"
 #include "op/tensor/common.h"
 
 namespace relay::op {
@@ -155,16 +154,6 @@ Expr expand_stack(Builder& b, const StackAttrs& a, const Site& c) {
 }
 
 // --- split ---------------------------------------------------------------------------------------
-
-struct SplitAttrs {
-  Cuts indices_or_sections = {};
-  int64_t axis = 0;
-  static constexpr auto kFields =
-      fields(field("indices_or_sections", &SplitAttrs::indices_or_sections,
-                   "a number of equal parts, or the positions before which the axis is cut")
-                 .required(),
-             field("axis", &SplitAttrs::axis, "from the end if negative"));
-};
 
 // Where each part begins, and the end of the last.
 std::vector<Dim> boundaries(const SplitAttrs& a, Dim extent) {

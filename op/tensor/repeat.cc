@@ -1,4 +1,6 @@
 // Operators that repeat or reorder elements along whole axes: broadcast_to, tile, repeat, reverse.
+#include "op/tensor/repeat.h"
+
 #include <algorithm>
 
 #include "base/cat.h"
@@ -122,14 +124,6 @@ std::vector<kernel::Tensor> lower_tile(kernel::Builder& k, const TileAttrs&, con
 
 // --- repeat --------------------------------------------------------------------------------------
 
-struct RepeatAttrs {
-  int64_t repeats = 1;
-  std::optional<int64_t> axis = {};
-  static constexpr auto kFields = fields(
-      field("repeats", &RepeatAttrs::repeats, "how often each element is repeated").required(),
-      field("axis", &RepeatAttrs::axis, "the axis, from the end if negative; None: of the flattened tensor"));
-};
-
 // repeat(x)[a.., i, c..] = x[a.., floor(i / repeats), c..], where i is the index along `axis`
 //
 //   (Tensor[(a.., n, c..), d]) -> Tensor[(a.., n * repeats, c..), d]
@@ -179,12 +173,6 @@ std::vector<kernel::Tensor> lower_repeat(kernel::Builder& k, const RepeatAttrs& 
 }
 
 // --- reverse -------------------------------------------------------------------------------------
-
-struct ReverseAttrs {
-  int64_t axis = 0;
-  static constexpr auto kFields =
-      fields(field("axis", &ReverseAttrs::axis, "from the end if negative").required());
-};
 
 // reverse(x)[a.., i, c..] = x[a.., n - 1 - i, c..], where n is the extent along `axis`
 //

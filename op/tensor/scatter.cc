@@ -6,6 +6,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "kernel/scalar.h"
 #include "op/domain.h"
 #include "op/ops.h"
@@ -13,8 +14,6 @@
 
 namespace relay::op {
 namespace {
-
-constexpr auto kOutOfRange = "index out of range";
 
 // --- How an update meets what is there -----------------------------------------------------------
 
@@ -127,7 +126,7 @@ void evaluate_gather_nd(const GatherNdAttrs& a, Args in, Results out) {
     for (size_t m = 0; m < length; ++m) {
       at[0] = static_cast<int64_t>(m);
       from[batch + m] = index_of(j, offset_of(j.shape(), at));
-      if (from[batch + m] < 0 || from[batch + m] >= x.shape()[batch + m]) throw Trap(kOutOfRange);
+      if (from[batch + m] < 0 || from[batch + m] >= x.shape()[batch + m]) throw Trap(kIndexOutOfRange);
     }
     std::copy(i.begin() + static_cast<std::ptrdiff_t>(picked), i.end(),
               from.begin() + static_cast<std::ptrdiff_t>(batch + length));
@@ -145,7 +144,7 @@ std::vector<kernel::Tensor> lower_gather_nd(kernel::Builder& k, const GatherNdAt
       std::vector<kernel::Expr> at = copy_of(i.first(picked));
       at.insert(at.begin(), k.index(static_cast<int64_t>(m)));
       from.push_back(index_at(j, at));
-      k.require(in_range(k, from.back(), x.dim(batch + m)), kOutOfRange);
+      k.require(in_range(k, from.back(), x.dim(batch + m)), kIndexOutOfRange);
     }
     from.insert(from.end(), i.begin() + static_cast<std::ptrdiff_t>(picked), i.end());
     return x.at(from);
@@ -216,7 +215,7 @@ void evaluate_scatter_nd(const ScatterNdAttrs& a, Args in, Results out) {
     for (size_t m = 0; m < length; ++m) {
       at[0] = static_cast<int64_t>(m);
       to[m] = index_of(j, offset_of(j.shape(), at));
-      if (to[m] < 0 || to[m] >= x.shape()[m]) throw Trap(kOutOfRange);
+      if (to[m] < 0 || to[m] >= x.shape()[m]) throw Trap(kIndexOutOfRange);
     }
     std::copy(i.begin() + static_cast<std::ptrdiff_t>(picked), i.end(),
               to.begin() + static_cast<std::ptrdiff_t>(length));
@@ -246,7 +245,7 @@ std::vector<kernel::Tensor> lower_scatter_nd(kernel::Builder& k, const ScatterNd
   };
   const auto where = [&](kernel::Indices r) {
     const std::vector<kernel::Expr> to = place(r);
-    for (size_t m = 0; m < length; ++m) k.require(in_range(k, to[m], x.dim(m)), kOutOfRange);
+    for (size_t m = 0; m < length; ++m) k.require(in_range(k, to[m], x.dim(m)), kIndexOutOfRange);
     return to;
   };
   return {k.update(
@@ -307,7 +306,7 @@ void evaluate_scatter_elements(const ScatterElementsAttrs& a, Args in, Results o
   for_each_index(u.shape(), [&](const std::vector<int64_t>& i) {
     to = i;
     to[axis] = index_of(j, n);
-    if (to[axis] < 0 || to[axis] >= x.shape()[axis]) throw Trap(kOutOfRange);
+    if (to[axis] < 0 || to[axis] >= x.shape()[axis]) throw Trap(kIndexOutOfRange);
     apply_update(a.reduction, out[0], offset_of(x.shape(), to), u, n++);
   });
 }
@@ -342,7 +341,7 @@ std::vector<kernel::Tensor> lower_scatter_elements(kernel::Builder& k, const Sca
   };
   const auto where = [&](kernel::Indices r) {
     const std::vector<kernel::Expr> to = place(r);
-    k.require(in_range(k, to[axis], x.dim(axis)), kOutOfRange);
+    k.require(in_range(k, to[axis], x.dim(axis)), kIndexOutOfRange);
     return to;
   };
   return {k.update(

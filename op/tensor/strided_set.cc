@@ -134,7 +134,6 @@ const OpDef kStridedSet = define<NoAttrs>({
                {"end", "position after the last"},
                {"strides", "steps"}},
     .effects = Effects::kTraps,
-    .not_differentiable = "there is no operator that takes a slice whose bounds are tensors",
     .relate = relate,
     .evaluate = evaluate,
     .lower = lower,

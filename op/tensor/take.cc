@@ -3,6 +3,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "op/domain.h"
 #include "op/ops.h"
 #include "op/tensor/common.h"
@@ -10,8 +11,6 @@
 
 namespace relay::op {
 namespace {
-
-constexpr auto kOutOfRange = "index out of range";
 
 // --- take ----------------------------------------------------------------------------------------
 //
@@ -88,13 +87,13 @@ struct TakeSplit {
 };
 
 int64_t place(const TakeAttrs& a, const Tensor& indices, int64_t i, int64_t extent) {
-  if (extent == 0) throw Trap(kOutOfRange);
+  if (extent == 0) throw Trap(kIndexOutOfRange);
   const int64_t j = index_of(indices, i);
   if (a.mode == "clip") return std::clamp<int64_t>(j, 0, extent - 1);
   if (a.mode == "wrap" && indices.dtype() == kUInt64)
     return static_cast<int64_t>(static_cast<uint64_t>(indices.get_int(i)) % static_cast<uint64_t>(extent));
   if (a.mode == "wrap") return j % extent < 0 ? j % extent + extent : j % extent;
-  if (j < 0 || j >= extent) throw Trap(kOutOfRange);
+  if (j < 0 || j >= extent) throw Trap(kIndexOutOfRange);
   return j;
 }
 
@@ -115,13 +114,14 @@ std::vector<kernel::Tensor> lower_take(kernel::Builder& k, const TakeAttrs& a, c
   const kernel::Tensor x = c.in[0], j = c.in[1];
   const kernel::Expr zero = k.index(0);
   const auto place = [&](kernel::Indices at, kernel::Expr extent) {
-    k.require(kernel::less(zero, extent), kOutOfRange);
+    k.require(kernel::less(zero, extent), kIndexOutOfRange);
     if (a.mode == "wrap" && j.dtype() == kUInt64)
       return kernel::cast(kInt64, kernel::floor_mod(j.at(at), kernel::cast(kUInt64, extent)));
     const kernel::Expr index = index_at(j, at);
     if (a.mode == "clip") return kernel::min(kernel::max(index, zero), extent - 1);
     if (a.mode == "wrap") return kernel::floor_mod(index, extent);
-    k.require(kernel::logical_and(kernel::less_equal(zero, index), kernel::less(index, extent)), kOutOfRange);
+    k.require(kernel::logical_and(kernel::less_equal(zero, index), kernel::less(index, extent)),
+              kIndexOutOfRange);
     return index;
   };
   if (!a.axis) {
@@ -219,7 +219,7 @@ void evaluate_gather(const GatherAttrs& a, Args in, Results out) {
   fill_from(in[0], out[0], [&](const std::vector<int64_t>& i) -> const std::vector<int64_t>& {
     from = i;
     from[axis] = index_of(in[1], n++);
-    if (from[axis] < 0 || from[axis] >= in[0].shape()[axis]) throw Trap(kOutOfRange);
+    if (from[axis] < 0 || from[axis] >= in[0].shape()[axis]) throw Trap(kIndexOutOfRange);
     return from;
   });
 }
@@ -239,7 +239,7 @@ std::vector<kernel::Tensor> lower_gather(kernel::Builder& k, const GatherAttrs& 
     from[axis] = index_at(c.in[1], i);
     k.require(kernel::logical_and(kernel::less_equal(k.index(0), from[axis]),
                                   kernel::less(from[axis], x.dim(axis))),
-              kOutOfRange);
+              kIndexOutOfRange);
     return x.at(from);
   })};
 }

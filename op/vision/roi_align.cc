@@ -309,7 +309,6 @@ const OpDef kRoiAlign = define<RoiAlignAttrs>({
     .params = {{"data", "a batch of images"}, {"rois", "regions: the image's index, x1, y1, x2 and y2"}},
     .effects = Effects::kTraps,
     .tolerance = {.kind = Tolerance::Kind::kReduction, .length = length, .terms = terms},
-    .not_differentiable = "the adjoint, which spreads a region over its pixels, is not offered",
     .relate = relate,
     .evaluate = evaluate,
     .lower = lower,

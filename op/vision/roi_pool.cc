@@ -147,7 +147,6 @@ const OpDef kRoiPool = define<RoiPoolAttrs>({
     .doc = "The largest pixel of each part of regions of images.",
     .params = {{"data", "a batch of images"}, {"rois", "regions: the image's index, x1, y1, x2 and y2"}},
     .effects = Effects::kTraps,
-    .not_differentiable = "the adjoint, which goes to the largest pixel of each part, is not offered",
     .relate = relate,
     .evaluate = evaluate,
     .lower = lower,

@@ -1,6 +1,7 @@
 #include "op/vision/rois.h"
 
 #include "base/failure.h"
+#include "base/reasons.h"
 #include "op/domain.h"
 #include "op/nn/window.h"
 #include "op/tensor/common.h"
@@ -38,7 +39,7 @@ void for_each_pooled(const Layout& layout, Args in, const Tensor& out,
     return kernel::scalar::to_integer(kInt64, in[1].get(region * 5));
   };
   for (int64_t region = 0; region < in[1].shape()[0]; ++region) {
-    if (!is_inside(image_of(region), images)) throw Trap(kRoiOutOfRange);
+    if (!is_inside(image_of(region), images)) throw Trap(kRegionOutOfRange);
   }
   int64_t number = 0;
   for_each_index(out.shape(), [&](const std::vector<int64_t>& index) {
@@ -54,7 +55,7 @@ kernel::Tensor images_of(kernel::Builder& k, const kernel::Tensor& rois,
   return k.compute("image", kInt64, {rois.dim(0)}, [&](kernel::Indices i) {
     const kernel::Expr image = cast(kInt64, rois(i[0], k.index(0)));
     for (const size_t d : {2, 3}) k.require_shape(less(k.index(0), data[d]), kNoPixels);
-    k.require(is_inside(image, images), kRoiOutOfRange);
+    k.require(is_inside(image, images), kRegionOutOfRange);
     return between(image, k.index(0), max(images - 1, k.index(0)));
   });
 }

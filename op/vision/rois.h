@@ -17,8 +17,6 @@
 
 namespace relay::op {
 
-inline constexpr auto kRoiOutOfRange = "the batch index of a region is out of range";
-
 // Requires C1 to C5. Returns the type of the result: data's, with a region for an image and the
 // pooled size for its height and width.
 Type relate_rois(Relation& r, std::string_view layout, std::span<const Dim> pooled_size);

@@ -80,7 +80,6 @@ const OpDef kYoloReorg = define<YoloReorgAttrs>({
     .doc = "Pixels moved to channels, as Darknet does it.",
     .params = {{"data", "a batch of images"}},
     .fusion = Fusion::kInjective,
-    .not_differentiable = "the adjoint, which moves channels to pixels, is not offered",
     .relate = relate,
     .evaluate = evaluate,
     .lower = lower,

@@ -1,16 +1,17 @@
 #include "passes/gradient/adjoints.h"
 
 #include "base/cat.h"
+#include "ir/type_parts.h"
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
 #include "op/relation.h"
-#include "passes/type_parts.h"
+#include "passes/gradient/kernels.h"
 
 namespace relay::passes::gradient {
 namespace {
 
-// Tuples are nested at most as deeply as `too_deep` (program.h) allows.
+// Tuples are nested at most as deeply as `refuse_deep_tuples` (program.h) allows.
 Expr map_tensors(Builder& b, Expr like, const std::function<Expr(Expr)>& f) {
   const auto* type = like->type->as<TupleType>();
   if (!type) return f(like);
@@ -52,7 +53,9 @@ Expr sum(Builder& b, Expr x, Expr y) { return op::call(b, op::kAdd, {x, y}); }
 OperatorAdjoints adjoints_of(Builder& b, const Call& call, std::span<const Expr> args, Expr y, Expr dy) {
   const op::OpDef& def = *op::callee(call);
   if (!def.differentiate) {
-    return {{}, def.not_differentiable.empty() ? "no rule is known" : def.not_differentiable};
+    return {{},
+            has_gradient_by_kernel(def) ? cat("of its kernel, ", why_no_gradient(b.context(), call))
+                                        : def.not_differentiable};
   }
   try {
     return {def.differentiate(b, call.attrs, op::Site{args, y, dy})};

@@ -1,6 +1,7 @@
 #include "passes/gradient/augment.h"
 
 #include "base/cat.h"
+#include "ir/type_parts.h"
 #include "op/registry.h"
 #include "passes/gradient/adjoints.h"
 #include "passes/gradient/carry.h"
@@ -9,10 +10,10 @@
 namespace relay::passes::gradient {
 namespace {
 
-class Augmenter : public Carrier {
+class Augmenter : public CarryingFunctions {
  public:
   explicit Augmenter(const Program& program)
-      : Carrier(program, Carried::kAdjoint),
+      : CarryingFunctions(program, Carried::kAdjoint),
         unit_(context_.tuple_type({})),
         way_back_(context_.fn_type({}, {}, unit_)) {}
 
@@ -25,6 +26,7 @@ class Augmenter : public Carrier {
     for (const auto& [name, own] : checkpoints_) out_.set_function(own, gradient(name));
     for (size_t i = 0; i < program_.roots().size(); ++i)
       out_.set_function(program_.roots()[i].into, root(program_.roots()[i], program_.reached()[i]));
+    add_functions_of_constants();
     return out_;
   }
 
@@ -99,7 +101,7 @@ class Augmenter : public Carrier {
   }
 
   // Forwards, then back from dy, or from 1 if that is null: the augmented result, and the adjoints
-  // of the parameters.
+  // of the parameters: null for those that are constants by their types.
   std::pair<const Var*, std::vector<Expr>> there_and_back(Bindings& lets, Symbol name,
                                                           const std::vector<const Var*>& params, Expr dy) {
     const Expr nothing = b_.fn({}, b_.tuple({}), unit_);
@@ -107,9 +109,7 @@ class Augmenter : public Carrier {
     std::vector<Expr> args, adjoints;
     for (const Var* p : params) {
       const Expr arg = carry(p->type, p);
-      args.push_back(holds_floats(p->type)
-                         ? lets.name(cat(p->name.text(), "_augmented"), arg, types_.of(p->type))
-                         : arg);
+      args.push_back(arg == p ? arg : lets.name(cat(p->name.text(), "_augmented"), arg, types_.of(p->type)));
     }
     const std::vector<Expr> inputs = args;
     args.push_back(bp);
@@ -118,7 +118,10 @@ class Augmenter : public Carrier {
         lets.name("y", b_.call(b_.global(name_of(name)), args, {}, types_.of(type)), types_.of(type));
     add(lets, type, y, dy ? dy : ones(b_, primal(type, y)));
     lets.act(b_.call(lets.name("back", b_.ref_read(bp), way_back_), {}, {}, unit_));
-    for (size_t i = 0; i < inputs.size(); ++i) adjoints.push_back(adjoint(params[i]->type, inputs[i]));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Type t = params[i]->type;
+      adjoints.push_back(is_of_tensors(t) ? adjoint(t, inputs[i]) : nullptr);
+    }
     return {y, adjoints};
   }
 

@@ -5,17 +5,18 @@
 #include "ir/traverse.h"
 #include "op/registry.h"
 #include "passes/gradient/adjoints.h"
+#include "passes/gradient/constants.h"
+#include "passes/gradient/kernels.h"
 
 namespace relay::passes::gradient {
 namespace {
 
-constexpr std::string_view kKernelReason = "kernels of the program are not differentiated";
 constexpr std::string_view kOwnGradientReason =
     "the gradient that it names goes back, and no tangent goes forwards; the pass `gradient` takes it";
 
 }  // namespace
 
-Carrier::Carrier(const Program& program, Carried carried)
+CarryingFunctions::CarryingFunctions(const Program& program, Carried carried)
     : program_(program),
       out_(program.module()),
       context_(out_.context()),
@@ -24,7 +25,7 @@ Carrier::Carrier(const Program& program, Carried carried)
   for (Symbol name : program_.reached()) names_[name] = program_.new_name(name.text(), suffix(carried));
 }
 
-void Carrier::add_functions() {
+void CarryingFunctions::add_functions() {
   for (Symbol name : program_.reached()) {
     function_ = name;
     out_.set_function(names_.at(name), carrying(program_.module().function(name.text())));
@@ -33,7 +34,7 @@ void Carrier::add_functions() {
 
 // --- carrying values -----------------------------------------------------------------------------
 
-Expr Carrier::primal(Type t, Expr carrying) {
+Expr CarryingFunctions::primal(Type t, Expr carrying) {
   if (!holds_floats(t)) return carrying;
   const auto* tuple = t->as<TupleType>();
   if (!tuple) return b_.proj(carrying, 0);
@@ -43,7 +44,7 @@ Expr Carrier::primal(Type t, Expr carrying) {
   return b_.tuple(fields);
 }
 
-Expr Carrier::second(Type t, Expr carrying) {
+Expr CarryingFunctions::second(Type t, Expr carrying) {
   if (!holds_floats(t)) return zeros(b_, carrying);
   const auto* tuple = t->as<TupleType>();
   if (!tuple) return b_.proj(carrying, 1);
@@ -53,7 +54,7 @@ Expr Carrier::second(Type t, Expr carrying) {
   return b_.tuple(fields);
 }
 
-Expr Carrier::pair(Type t, Expr value, Expr beside) {
+Expr CarryingFunctions::pair(Type t, Expr value, Expr beside) {
   if (!holds_floats(t)) return value;
   const auto* tuple = t->as<TupleType>();
   if (!tuple) return b_.tuple({value, beside});
@@ -63,8 +64,16 @@ Expr Carrier::pair(Type t, Expr value, Expr beside) {
   return b_.tuple(fields);
 }
 
-Expr Carrier::carry(Type t, Expr value) {
-  if (!holds_floats(t)) return value;
+Expr CarryingFunctions::carry(Type t, Expr value) {
+  if (types_.of(t) == t) return value;
+  if (const auto* data = t->as<DataType>()) {
+    std::string& name = constants_[t];
+    if (name.empty()) {
+      name = program_.new_name(data->name.text(), cat("_constant_", constants_.size()));
+      new_constants_.push_back(data);
+    }
+    return b_.call(b_.global(name), {value}, {}, types_.of(t));
+  }
   const auto* tuple = t->as<TupleType>();
   if (!tuple) return b_.tuple({value, beside(value)});
   std::vector<Expr> fields;
@@ -73,9 +82,35 @@ Expr Carrier::carry(Type t, Expr value) {
   return b_.tuple(fields);
 }
 
+void CarryingFunctions::add_functions_of_constants() {
+  for (; !new_constants_.empty(); new_constants_.pop_front()) {
+    const DataType& type = *new_constants_.front();
+    out_.set_function(constants_.at(&type), function_of_constant(type));
+  }
+}
+
+// fn (x) { match (x) { Ctor(a, ...) => Ctor_augmented(a with nothing beside it, ...), ... } }
+const Fn* CarryingFunctions::function_of_constant(const DataType& type) {
+  std::vector<Arm> arms;
+  const Module& m = program_.module();
+  for (const Constructor* ctor : m.data_type(type.name.text())->ctors) {
+    std::vector<Pattern> patterns;
+    std::vector<Expr> fields;
+    for (Type t : field_types(m, type, *ctor)) {
+      const Var* field = b_.with_type(b_.var(cat("a", fields.size())), t)->as<Var>();
+      patterns.push_back(b_.bind(field));
+      fields.push_back(carry(t, field));
+    }
+    arms.push_back({b_.ctor_pattern(*ctor, patterns),
+                    b_.call(b_.ctor(*types_.ctor(ctor)), fields, {}, types_.of(&type))});
+  }
+  const Var* x = b_.with_type(b_.var("x", &type), &type)->as<Var>();
+  return b_.fn(std::vector<const Var*>{x}, b_.match(x, arms, /*total=*/true), types_.of(&type));
+}
+
 // --- functions -----------------------------------------------------------------------------------
 
-const Fn* Carrier::carrying(const Fn* fn) {
+const Fn* CarryingFunctions::carrying(const Fn* fn) {
   const SpanScope at(b_, fn->span);
   begin_function();
   now_.clear();
@@ -93,13 +128,13 @@ const Fn* Carrier::carrying(const Fn* fn) {
 
 // --- expressions ---------------------------------------------------------------------------------
 
-const Var* Carrier::variable(const Var* v) {
+const Var* CarryingFunctions::variable(const Var* v) {
   Expr& now = now_[v];
   if (!now) now = b_.with_type(b_.var(v->name.text(), types_.of(v->annotation)), types_.of(v->type));
   return now->as<Var>();
 }
 
-Expr Carrier::node(Expr e) {
+Expr CarryingFunctions::node(Expr e) {
   const auto* call = e->as<Call>();
   bool first = true;
   for_each_child(e, [&](Expr child) {
@@ -120,7 +155,7 @@ Expr Carrier::node(Expr e) {
 }
 
 // Reports an operator or a kernel that is a value, unless no float goes through it.
-void Carrier::refuse_primitive_value(Expr e) {
+void CarryingFunctions::refuse_primitive_value(Expr e) {
   const auto* ref = e->as<OpRef>();
   const auto* global = e->as<Global>();
   if (!ref && (!global || names_.contains(global->name) || types_.of(e->type) == e->type ||
@@ -130,13 +165,13 @@ void Carrier::refuse_primitive_value(Expr e) {
   program_.refuse(function_, e->span,
                   ref ? cat("`", ref->op->name, "` as a value")
                       : cat("the ", own ? "function" : "kernel", " `@", global->name.text(), "` as a value"),
-                  ref   ? "its type is not known here"
-                  : own ? kOwnGradientReason
-                        : kKernelReason);
+                  ref   ? std::string("its type is not known here")
+                  : own ? std::string(kOwnGradientReason)
+                        : why_no_gradient(program_.module(), global->name));
 }
 
 // The same form of what its parts have become. Always a new node: no two functions share any.
-Expr Carrier::rebuilt(Expr e) {
+Expr CarryingFunctions::rebuilt(Expr e) {
   std::vector<Expr> children;
   std::vector<Type> type_args;
   for_each_child(e, [&](Expr child) { children.push_back(now_.at(child)); });
@@ -153,7 +188,7 @@ Expr Carrier::rebuilt(Expr e) {
 }
 
 // A function of the module as a value takes nothing besides: it gets what is here.
-Expr Carrier::function_value(const Global& n) {
+Expr CarryingFunctions::function_value(const Global& n) {
   const auto name = names_.find(n.name);
   const auto* type = n.type ? n.type->as<FnType>() : nullptr;
   if (type && !program_.own_gradient(n.name).empty())
@@ -167,7 +202,7 @@ Expr Carrier::function_value(const Global& n) {
 }
 
 // A function that has a gradient of its own, as a value: a function that calls it.
-Expr Carrier::value_with_gradient(const Global& n, const FnType& type) {
+Expr CarryingFunctions::value_with_gradient(const Global& n, const FnType& type) {
   std::vector<const Var*> params;
   std::vector<Expr> args;
   for (Type t : type.args) {
@@ -178,7 +213,7 @@ Expr Carrier::value_with_gradient(const Global& n, const FnType& type) {
   return b_.fn(params, primitive(*b_.call(&n, args, {}, type.result)), nullptr);
 }
 
-Expr Carrier::call(const Call& n) {
+Expr CarryingFunctions::call(const Call& n) {
   if (op::callee(n)) return primitive(n);
   const auto* global = n.callee->as<Global>();
   if (!global) return rebuilt(&n);
@@ -191,7 +226,7 @@ Expr Carrier::call(const Call& n) {
 }
 
 // A call of an operator or a kernel, on values.
-Expr Carrier::primitive(const Call& n) {
+Expr CarryingFunctions::primitive(const Call& n) {
   Bindings lets(b_);
   std::vector<Expr> args, primals;
   bool active = false;
@@ -210,18 +245,19 @@ Expr Carrier::primitive(const Call& n) {
   const Var* y = lets.name("y", value, n.type);
   const auto* global = n.callee->as<Global>();
   if (active && global && gradient_of(global->name).empty()) {
-    refuse(n, program_.own_gradient(global->name).empty() ? kKernelReason : kOwnGradientReason);
+    refuse(n, program_.own_gradient(global->name).empty() ? why_no_gradient(program_.module(), global->name)
+                                                          : std::string(kOwnGradientReason));
     return &n;
   }
   const Expr result = result_of(lets, n, args, primals, y, active);
   return lets.around(result);
 }
 
-Expr Carrier::lets_unless_variable(Bindings& lets, Expr e, Type before) {
+Expr CarryingFunctions::lets_unless_variable(Bindings& lets, Expr e, Type before) {
   return e->as<Var>() ? e : lets.name("x", e, types_.of(before));
 }
 
-void Carrier::refuse(const Call& n, std::string_view reason) {
+void CarryingFunctions::refuse(const Call& n, std::string_view reason) {
   const op::OpDef* def = op::callee(n);
   const auto* global = n.callee->as<Global>();
   program_.refuse(

@@ -5,6 +5,7 @@
 // these types and need no rule. Only a call of an operator has one, which a class below gives.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -40,12 +41,13 @@ class Bindings {
   std::vector<std::pair<const Var*, Expr>> lets_;
 };
 
-class Carrier {
+// Makes the carrying functions of a program. A class below says what is carried.
+class CarryingFunctions {
  public:
-  virtual ~Carrier() = default;
+  virtual ~CarryingFunctions() = default;
 
  protected:
-  Carrier(const Program& program, Carried carried);
+  CarryingFunctions(const Program& program, Carried carried);
 
   // What stands beside a value of which nothing is known yet: zero.
   virtual Expr beside(Expr tensor) = 0;
@@ -67,7 +69,9 @@ class Carrier {
   Expr primal(Type t, Expr carrying);  // the value of a carrying tensor or tuple
   Expr second(Type t, Expr carrying);  // what stands beside each tensor; zeros for integers
   Expr pair(Type t, Expr value, Expr beside);
-  Expr carry(Type t, Expr value);  // a value with nothing beside it
+  Expr carry(Type t, Expr value);  // a value with nothing beside it: a constant, or one of tensors
+  // Adds the functions that `carry` calls for data types.
+  void add_functions_of_constants();
   Expr now(Expr e) const { return now_.at(e); }
   Expr lets_unless_variable(Bindings& lets, Expr e, Type before);
   void refuse(const Call& call, std::string_view reason);
@@ -87,11 +91,14 @@ class Carrier {
   Expr rebuilt(Expr e);
   Expr function_value(const Global& n);
   Expr value_with_gradient(const Global& n, const FnType& type);
+  const Fn* function_of_constant(const DataType& type);
   Expr call(const Call& n);
   Expr primitive(const Call& n);
 
   std::map<Symbol, std::string, Module::ByName> names_;  // of carrying functions
   std::unordered_map<Expr, Expr> now_;
+  std::unordered_map<Type, std::string> constants_;  // functions that carry constants of a data type
+  std::deque<const DataType*> new_constants_;        // of those that are not made yet
 };
 
 }  // namespace relay::passes::gradient

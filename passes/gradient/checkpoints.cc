@@ -8,9 +8,9 @@
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
 #include "ir/traverse.h"
+#include "ir/type_parts.h"
 #include "op/ops.h"
 #include "op/registry.h"
-#include "passes/type_parts.h"
 #include "typecheck/check.h"
 
 namespace relay::passes::gradient {

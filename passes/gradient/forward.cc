@@ -9,9 +9,9 @@
 namespace relay::passes::gradient {
 namespace {
 
-class Forward : public Carrier {
+class Forward : public CarryingFunctions {
  public:
-  explicit Forward(const Program& program) : Carrier(program, Carried::kTangent) {}
+  explicit Forward(const Program& program) : CarryingFunctions(program, Carried::kTangent) {}
 
   Module run() {
     add_functions();
@@ -23,6 +23,23 @@ class Forward : public Carrier {
  private:
   Expr beside(Expr tensor) override { return zeros(b_, tensor); }
 
+  std::string gradient_of(Symbol function) const override {
+    const Fn* fn = program_.module().function(function.text());
+    return fn && !program_.own_gradient(function).empty() ? own_tangent(fn) : std::string();
+  }
+
+  // The call of the function of tangents that the callee names.
+  OperatorTangent tangent_by(const std::string& name, const Call& n, std::span<const Expr> primals,
+                             std::span<const Expr> tangents) {
+    const Fn* forth = program_.module().function(name);
+    if (!forth || forth->params.size() != 2 * n.args.size())
+      return {nullptr, cat("its tangent `@", name, "` is no function of the arguments and their tangents")};
+    std::vector<Expr> args(primals.begin(), primals.end());
+    for (size_t i = 0; i < primals.size(); ++i)
+      args.push_back(tangents[i] ? tangents[i] : zeros(b_, b_.with_type(primals[i], n.args[i]->type)));
+    return {b_.call(b_.global(name), args, {}, n.type)};
+  }
+
   // let y = op(primals); let dy = its tangent; (y, dy)
   Expr result_of(Bindings& lets, const Call& n, std::span<const Expr> args, std::span<const Expr> primals,
                  const Var* y, bool active) override {
@@ -33,7 +50,9 @@ class Forward : public Carrier {
       const bool moves = holds_floats(type) && !args[i]->as<Constant>();
       tangents.push_back(moves ? second(type, args[i]) : nullptr);
     }
-    const OperatorTangent found = tangent_of(b_, n, primals, y, tangents);
+    const auto* global = n.callee->as<Global>();
+    const OperatorTangent found = global ? tangent_by(gradient_of(global->name), n, primals, tangents)
+                                         : tangent_of(b_, n, primals, y, tangents);
     if (!found.reason.empty()) {
       refuse(n, found.reason);
       return y;

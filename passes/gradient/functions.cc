@@ -7,6 +7,7 @@
 #include "ir/builder.h"
 #include "passes/gradient/augment.h"
 #include "passes/gradient/checkpoints.h"
+#include "passes/gradient/local_functions.h"
 #include "passes/gradient/prepare.h"
 #include "passes/gradient/straight.h"
 #include "passes/inline.h"
@@ -66,7 +67,9 @@ Result<Module> with_gradients(const Module& m, std::vector<Wanted>& roots, const
   const auto stays = [](const Fn* fn) { return !own_gradient(fn).empty(); };
   const Result<Module> whole =
       typecheck::check(with_inlined_calls(*known, {.moves = false, .stays = stays}), pass.diagnostics);
-  const Result<Module> ready = whole ? with_checkpoints(*whole, pass.diagnostics) : Result<Module>(kReported);
+  if (!whole) return kReported;
+  const Result<Module> ready =
+      with_checkpoints(with_local_functions_lifted(*whole, roots, inner), pass.diagnostics);
   if (!ready) return kReported;
   const Program names(*ready, roots, pass.diagnostics);
   for (Wanted& wanted : roots) wanted.into = names.new_name(wanted.root, "_grad");
@@ -75,6 +78,9 @@ Result<Module> with_gradients(const Module& m, std::vector<Wanted>& roots, const
   Module out = m;
   for (const auto& [name, def] : made->data_types()) {
     if (!m.data_type(name.text())) out.set_data_type(def);
+  }
+  for (const auto& [name, kernel] : made->kernels()) {
+    if (!m.kernel(name.text())) out.set_kernel(name.str(), kernel);
   }
   for (const auto& [name, fn] : made->functions()) {
     if (!m.function(name.text())) out.set_function(name.str(), fn);

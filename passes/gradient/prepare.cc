@@ -5,12 +5,13 @@
 #include "base/cat.h"
 #include "ir/analysis.h"
 #include "ir/rewrite.h"
+#include "ir/type_parts.h"
 #include "op/any_type.h"
 #include "op/registry.h"
 #include "passes/expand.h"
+#include "passes/gradient/kernels.h"
 #include "passes/let_insertion.h"
 #include "passes/pipeline.h"
-#include "passes/type_parts.h"
 #include "typecheck/check.h"
 
 namespace relay::passes::gradient {
@@ -28,7 +29,7 @@ Module without_checkpoints_of_others(const Module& m) {
 
 }  // namespace
 
-Result<Module> prepared(const Module& m, const PassContext& pass) {
+Result<Module> prepared(const Module& m, const PassContext& pass, bool tangents) {
   const size_t errors = pass.diagnostics.errors();
   PassContext inner{pass.diagnostics, step(kMonomorphise).values, pass.target, pass.schedule};
   const Module known = kMonomorphise.run(m, inner);
@@ -37,11 +38,15 @@ Result<Module> prepared(const Module& m, const PassContext& pass) {
   if (!checked) return kReported;
   const Module typed = without_checkpoints_of_others(*checked);
   const auto needs_expansion = [](const op::OpDef& op) { return !op.differentiate; };
-  return typecheck::check(with_inserted_lets(call_operator_values(typed),
-                                             [&](const Module& now, analysis::TrapOrder traps) {
-                                               return expand_operators(now, traps, needs_expansion);
-                                             }),
-                          pass.diagnostics);
+  const Result<Module> expanded =
+      typecheck::check(with_inserted_lets(call_operator_values(typed),
+                                          [&](const Module& now, analysis::TrapOrder traps) {
+                                            return expand_operators(now, traps, needs_expansion);
+                                          }),
+                       pass.diagnostics);
+  if (!expanded) return kReported;
+  const Module out = with_gradients_of_kernels(*expanded, tangents);
+  return out.same(*expanded) ? expanded : typecheck::check(out, pass.diagnostics);
 }
 
 Module with_former_root(Module out, const gradient::Program& program) {

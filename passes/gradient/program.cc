@@ -9,8 +9,10 @@
 #include "ir/analysis.h"
 #include "ir/function_graph.h"
 #include "ir/traverse.h"
+#include "ir/type_parts.h"
 #include "passes/gradient/adjoints.h"
-#include "passes/type_parts.h"
+#include "passes/gradient/constants.h"
+#include "passes/gradient/type_sizes.h"
 
 namespace relay::passes::gradient {
 namespace {
@@ -18,15 +20,6 @@ namespace {
 // More `if` inside one another than this are not differentiated as a straight line: each of them
 // evaluates what is inside once more.
 constexpr uint32_t kMostNestedIfs = 8;
-
-constexpr uint32_t kMostNestedTuples = 256;
-
-// Each tensor of a parameter and of the result is an expression of the gradient. A tuple of the
-// same tuple twice, and so on, has many in a short program.
-constexpr uint64_t kMostTensors = 1 << 16;
-
-// Of a function whose gradient the program has: `Gradient="name"`.
-constexpr std::string_view kGradientAttribute = "Gradient";
 
 // Of the calls from a root to a function, a message shows so many: the last ones.
 constexpr size_t kMostShownCalls = 8;
@@ -66,51 +59,6 @@ bool is_straight_function(const Fn* fn) {
   });
 }
 
-// A number for each type that follows from those of its parts: asked once for each type. Parts come
-// first: types nest as deeply as programs.
-template <uint64_t (*number)(Type t, std::span<const uint64_t> parts)>
-class TypeNumbers {
- public:
-  uint64_t of(Type root) {
-    std::vector<Type> pending{root};
-    while (!pending.empty()) {
-      const Type t = pending.back();
-      const size_t before = pending.size();
-      std::vector<uint64_t> parts;
-      for_each_part(t, [&](Type part) {
-        if (!part) return;
-        const auto found = known_.find(part);
-        if (found == known_.end())
-          pending.push_back(part);
-        else
-          parts.push_back(found->second);
-      });
-      if (pending.size() > before) continue;
-      pending.pop_back();
-      known_[t] = number(t, parts);
-    }
-    return known_.at(root);
-  }
-
- private:
-  std::unordered_map<Type, uint64_t> known_;
-};
-
-// Tuples in tuples.
-uint64_t tuple_depth(Type t, std::span<const uint64_t> parts) {
-  const uint64_t deepest = parts.empty() ? 0 : *std::max_element(parts.begin(), parts.end());
-  return deepest + (t->kind == TypeKind::kTuple ? 1 : 0);
-}
-using TupleDepth = TypeNumbers<tuple_depth>;
-
-// Tensors, up to one more than there may be.
-uint64_t tensor_count(Type t, std::span<const uint64_t> parts) {
-  uint64_t sum = t->kind == TypeKind::kTensor ? 1 : 0;
-  for (uint64_t n : parts) sum = std::min(sum + n, kMostTensors + 1);
-  return sum;
-}
-using TensorCount = TypeNumbers<tensor_count>;
-
 }  // namespace
 
 Program::Program(const Module& m, std::vector<Wanted> roots, Diagnostics& diagnostics)
@@ -135,12 +83,20 @@ Program::Program(const Module& m, std::vector<Wanted> roots, Diagnostics& diagno
   }
 }
 
-std::string own_gradient(const Fn* fn) {
-  const AttrValue* given = fn->attrs.find(kGradientAttribute);
+namespace {
+
+std::string named_function(const Fn* fn, std::string_view attribute) {
+  const AttrValue* given = fn->attrs.find(attribute);
   if (!given) return {};
   return given->kind == AttrKind::kString && !given->string.text().empty() ? given->string.str()
                                                                            : show(*given);
 }
+
+}  // namespace
+
+std::string own_gradient(const Fn* fn) { return named_function(fn, kGradientAttribute); }
+
+std::string own_tangent(const Fn* fn) { return named_function(fn, kTangentAttribute); }
 
 std::string Program::own_gradient(Symbol function) const {
   const auto found = own_gradients_.find(function);
@@ -213,25 +169,52 @@ std::set<Symbol, Module::ByName> Program::straight() const {
   return out;
 }
 
+namespace {
+
+std::string not_of_tensors(Type type) {
+  return cat("it is of the type `", show(type, 100), "`, and only tensors and tuples of them have one");
+}
+
+}  // namespace
+
+void Program::refuse_parameter(size_t root, size_t index) const {
+  const Var* p = function(reached_[root])->params[index];
+  if (is_of_tensors(p->type)) return;
+  const std::string why = why_no_constant(module_, p->type), what = cat("parameter `%", p->name.text(), "`");
+  if (roots_[root].of(index)) {
+    Diagnostic& d = refuse(reached_[root], p->span, what, not_of_tensors(p->type));
+    if (why.empty())
+      d.note(
+          "`wrt` may name the others: what it leaves out, and what a function expression in `grad` uses, is "
+          "constant");
+  } else if (!why.empty()) {
+    refuse(reached_[root], p->span, what, cat("it is of the type `", show(p->type, 100), "`, and ", why));
+  }
+}
+
 bool Program::is_differentiable() const {
   const size_t errors = diagnostics_.errors();
   refuse_deep_tuples();
   TensorCount count;
   for (size_t i = 0; i < roots_.size(); ++i) {
     const Symbol root = reached_[i];
-    const auto refuse_unless_tensors = [&](Span at, std::string_view what, Type type) {
-      if (is_of_tensors(type)) return;
-      refuse(root, at, what,
-             cat("it is of the type `", show(type, 100), "`, and only tensors and tuples of them have one"));
-    };
     const Fn* fn = function(root);
-    for (const Var* p : fn->params)
-      refuse_unless_tensors(p->span, cat("parameter `%", p->name.text(), "`"), p->type);
-    refuse_unless_tensors(fn->body->span, "the result", fn->body->type);
+    for (size_t p = 0; p < fn->params.size(); ++p) refuse_parameter(i, p);
+    const Expr body = fn->body;
+    if (!is_of_tensors(body->type)) refuse(root, body->span, "the result", not_of_tensors(body->type));
     if (diagnostics_.errors() == errors && count.of(fn->type) > kMostTensors) {
       refuse(root, fn->span, "the function",
              cat("its parameters and its result have more than ", kMostTensors, " tensors"));
     }
+  }
+  // A straight line makes of a value what its result depends on. Others carry each tensor of it.
+  const size_t carried = is_straight() ? 0 : reached_.size();
+  for (size_t i = 0; i < carried && diagnostics_.errors() == errors; ++i) {
+    const std::vector<Expr> all = post_order(function(reached_[i]));
+    const auto large = std::find_if(all.begin(), all.end(),
+                                    [&](Expr e) { return e->type && count.of(e->type) > kMostTensors; });
+    if (large != all.end())
+      refuse(reached_[i], (*large)->span, "the value", cat("it has more than ", kMostTensors, " tensors"));
   }
   refuse_wrong_gradients();
   for (size_t i = 0; i < roots_.size() && diagnostics_.errors() == errors; ++i) {
@@ -255,7 +238,7 @@ void Program::refuse_deep_tuples() const {
 
 bool Program::is_root(Symbol function) const { return mentioned_.at(function).by == function; }
 
-void Program::refuse(Symbol function, Span at, std::string_view what, std::string_view reason) const {
+Diagnostic& Program::refuse(Symbol function, Span at, std::string_view what, std::string_view reason) const {
   Diagnostic& d = diagnostics_.error(at, "not-differentiable", cat(what, " has no gradient: ", reason));
   std::string path = cat("@", function.text());
   size_t shown = 0;
@@ -271,8 +254,8 @@ void Program::refuse(Symbol function, Span at, std::string_view what, std::strin
     f = mention.by;
     path = cat("@", f.text(), " -> ", path);
   }
-  if (is_root(function)) return;
-  d.note(cat("the gradient of `@", f.text(), "` comes here by `", path, "`"));
+  if (!is_root(function)) d.note(cat("the gradient of `@", f.text(), "` comes here by `", path, "`"));
+  return d;
 }
 
 }  // namespace relay::passes::gradient

@@ -15,16 +15,22 @@ namespace relay::passes::gradient {
 
 // A root: which function is differentiated, and what of it is wanted.
 struct Wanted {
-  bool value = true;          // what it gave before
-  size_t parameter = 0;       // the gradient of this one, counted from 1; 0: of each
-  size_t first = 0;           // not of those before it, counted from 0
-  std::string root = "main";  // the function
-  std::string into = "main";  // the name of what comes of it
-  bool of(size_t i) const { return i >= first && (parameter == 0 || parameter == i + 1); }
+  bool value = true;                 // what it gave before
+  std::set<size_t> parameters = {};  // the gradients of these, counted from 0; empty: of each
+  size_t first = 0;                  // not of those before it, counted from 0
+  std::string root = "main";         // the function
+  std::string into = "main";         // the name of what comes of it
+  bool of(size_t i) const { return i >= first && (parameters.empty() || parameters.contains(i)); }
 };
 
-// The function that this one names as its gradient, by the attribute `Gradient`; empty if none.
+// Of a function whose gradient the program has: `Gradient="name"`.
+inline constexpr char kGradientAttribute[] = "Gradient";
+// The function that this one names as its gradient, by that attribute; empty if none.
 std::string own_gradient(const Fn* fn);
+// The function of a tangent that a function with a gradient of its own names besides, from the
+// arguments and their tangents to the tangent of the result: `Tangent="name"`. Empty if none.
+inline constexpr char kTangentAttribute[] = "Tangent";
+std::string own_tangent(const Fn* fn);
 
 class Program {
  public:
@@ -51,18 +57,21 @@ class Program {
   std::set<Symbol, Module::ByName> straight() const;
   bool is_straight() const { return straight().size() == reached_.size(); }
 
-  // Reports what of a root is not made of tensors.
+  // Reports what of a root is not made of tensors, and no constant.
   bool is_differentiable() const;
 
   // Reports that `what`, found in a function, has no gradient, why, and how a root gets there if
   // that is elsewhere: by the last calls, so that the message has a bounded length.
-  void refuse(Symbol function, Span at, std::string_view what, std::string_view reason) const;
+  Diagnostic& refuse(Symbol function, Span at, std::string_view what, std::string_view reason) const;
 
  private:
   const Fn* function(Symbol name) const { return module_.function(name.text()); }
   bool is_root(Symbol function) const;
   // Reports tuples that are nested more deeply than walks over their types are made for.
   void refuse_deep_tuples() const;
+  // Reports a parameter of a root that can have no gradient and is to have one, or that can be no
+  // constant.
+  void refuse_parameter(size_t root, size_t index) const;
   // Reports attributes that name no function that can be a gradient.
   void refuse_wrong_gradients() const;
 

@@ -8,6 +8,7 @@
 #include "op/registry.h"
 #include "passes/gradient/adjoints.h"
 #include "passes/gradient/checkpoints.h"
+#include "passes/gradient/kernels.h"
 #include "passes/gradient/tape.h"
 
 namespace relay::passes::gradient {
@@ -122,7 +123,7 @@ class Straight {
       if (const auto* global = call.callee->as<Global>()) {
         if (!all_.program_.module().function(global->name.text())) {
           return refuse(call.span, cat("the kernel `@", global->name.text(), "`"),
-                        "kernels of the program are not differentiated");
+                        why_no_gradient(all_.program_.module(), global->name));
         }
         std::vector<Expr> args(call.args.begin(), call.args.end()), types;
         args.push_back(dy);

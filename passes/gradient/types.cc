@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "passes/type_parts.h"
+#include "ir/type_parts.h"
 
 namespace relay::passes::gradient {
 

@@ -8,14 +8,12 @@
 namespace relay::passes::rematerialise {
 namespace {
 
-// Looks at values and tasks; beyond it the limit counts as out of reach.
-constexpr uint64_t kMostLooks = 400'000'000;
-
 class Greedy {
  public:
-  Greedy(const Tasks& tasks, uint64_t limit)
+  Greedy(const Tasks& tasks, uint64_t limit, uint64_t& looks)
       : tasks_(tasks),
         limit_(limit),
+        looks_(looks),
         writer_(writers(tasks)),
         reads_(tasks.bytes.size()),
         next_(tasks.bytes.size()),
@@ -54,7 +52,7 @@ class Greedy {
     while (!pending.empty()) {
       const uint32_t i = pending.back();
       pending.pop_back();
-      ++looks_;
+      look();
       if (!found.insert(i).second) continue;
       for (uint32_t read : tasks_.all[i].reads) {
         if (counts(read) && !here_[read]) pending.push_back(writer_[read]);
@@ -124,7 +122,12 @@ class Greedy {
     const Task& task = tasks_.all[i];
     uint64_t needed = task.temporaries;
     for (uint32_t v : task.writes) needed += here_[v] ? 0 : tasks_.bytes[v];
-    if (!make_room(needed)) return false;
+    Replaced replaced;
+    for (const Task::Replacement& r : task.replaces) {
+      if (replaced.may_add(r) && may_replace(r) && ends_with(r.read, i)) needed -= add(replaced, r);
+    }
+    if (!make_room(task, needed, replaced)) return false;
+    for (uint32_t v : replaced.reads) drop(v);
     for (uint32_t v : task.writes) {
       if (!counts(v) || here_[v]) continue;
       here_[v] = true;
@@ -135,17 +138,55 @@ class Greedy {
     return true;
   }
 
-  bool make_room(uint64_t needed) {
+  // What a task replaces.
+  struct Replaced {
+    std::set<uint32_t> writes, reads;
+    bool may_add(const Task::Replacement& r) const {
+      return !writes.contains(r.written) && !reads.contains(r.read);
+    }
+  };
+  uint64_t add(Replaced& replaced, const Task::Replacement& r) const {
+    replaced.writes.insert(r.written);
+    replaced.reads.insert(r.read);
+    return tasks_.bytes[r.written];
+  }
+  // Nobody but the task holds the old value, and the new one is not in memory.
+  bool may_replace(const Task::Replacement& r) const {
+    return here_[r.read] && !here_[r.written] && pins_[r.read] == 1 && counts(r.read);
+  }
+  // Does nobody read the value after this run of the task?
+  bool ends_with(uint32_t v, uint32_t task) const {
+    const uint32_t done = task == now_ ? task : now_ - 1;  // a task that runs again belongs to none
+    return reads_[v].empty() || reads_[v].back() <= done;
+  }
+
+  // Forgets values until there is room for so many bytes, or lets the task replace one of them that
+  // is needed again.
+  bool make_room(const Task& task, uint64_t needed, Replaced& replaced) {
     while (alive_ + needed > limit_) {
       uint32_t best = UINT32_MAX;
+      const Task::Replacement* best_replaced = nullptr;
       double least = std::numeric_limits<double>::infinity();
       for (uint32_t v : resident_) {
+        look();
         if (pins_[v] > 0 || !may_repeat(tasks_, tasks_.all[writer_[v]])) continue;
         const double h = ratio(v);
         if (h < least) least = h, best = v;
       }
-      if (best == UINT32_MAX || looks_ > kMostLooks) return false;
-      drop(best);
+      for (const Task::Replacement& r : task.replaces) {
+        if (!replaced.may_add(r) || !may_replace(r) || !may_repeat(tasks_, tasks_.all[writer_[r.read]]))
+          continue;
+        const double h = ratio(r.read);
+        if (h < least) least = h, best_replaced = &r;
+      }
+      if (looks_ == 0) return false;
+      if (best_replaced) {
+        needed -= add(replaced, *best_replaced);
+      } else if (best != UINT32_MAX) {
+        drop(best);
+      } else {
+        return false;
+      }
     }
     return true;
   }
@@ -165,8 +206,11 @@ class Greedy {
     return cost / (static_cast<double>(tasks_.bytes[v]) * (*use - now_ + 1));
   }
 
+  void look() { looks_ -= looks_ > 0; }
+
   const Tasks& tasks_;
   const uint64_t limit_;
+  uint64_t& looks_;  // that are left
   const std::vector<uint32_t> writer_;
   std::vector<std::vector<uint32_t>> reads_;  // of each value the tasks that read it, in order
   std::vector<size_t> next_;
@@ -174,15 +218,15 @@ class Greedy {
   std::vector<uint32_t> pins_;
   std::set<uint32_t> resident_;
   Order order_;
-  uint64_t alive_ = 0, looks_ = 0;
+  uint64_t alive_ = 0;
   double all_cost_ = 0, extra_ = 0;
   uint32_t now_ = 0;
 };
 
 }  // namespace
 
-std::optional<Order> recompute_greedily(const Tasks& tasks, uint64_t limit) {
-  return Greedy(tasks, limit).run();
+std::optional<Order> recompute_greedily(const Tasks& tasks, uint64_t limit, uint64_t& looks) {
+  return Greedy(tasks, limit, looks).run();
 }
 
 }  // namespace relay::passes::rematerialise

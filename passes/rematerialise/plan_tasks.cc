@@ -9,10 +9,9 @@
 #include "ir/rewrite.h"
 #include "ir/traverse.h"
 #include "kernel/count.h"
-#include "kernel/explicit_checks.h"
-#include "kernel/walk.h"
 #include "passes/lets.h"
 #include "passes/locations.h"
+#include "passes/plan_order.h"
 
 namespace relay::passes::rematerialise {
 namespace {
@@ -32,14 +31,6 @@ double cost_of(const kernel::Kernel& k, double operand_bytes) {
   return count ? count->flops + kOperationsOfByte * count->total_bytes() : kUncounted * operand_bytes;
 }
 
-// The shapes of a plan are constant, so a trap is a `require` or the failure of a C function.
-bool may_trap(const kernel::Kernel& k) {
-  bool found = k.external != nullptr;
-  kernel::visit(kernel::with_explicit_checks(k).body,
-                [&](kernel::Stmt s) { found = found || s->kind == kernel::StmtKind::kRequire; });
-  return found;
-}
-
 }  // namespace
 
 PlanTasks::PlanTasks(const Module& m, const Fn* fn, const Plan& plan) : module_(m), fn_(fn) {
@@ -49,9 +40,9 @@ PlanTasks::PlanTasks(const Module& m, const Fn* fn, const Plan& plan) : module_(
   read_body(plan);
 }
 
-// In the order of the plan, which is that of the expressions.
+// In the order of the plan.
 void PlanTasks::read_body(const Plan& plan) {
-  const std::vector<Expr> order = post_order(fn_->body);
+  const std::vector<Expr> order = plan_order(module_, fn_->body);
   for (Expr e : order) {
     if (const auto* let = e->as<Let>()) bound_[let->x] = let->value;
   }
@@ -98,12 +89,34 @@ void PlanTasks::add_task(const Plan& plan, const PlanStep& step) {
     task.writes.push_back(static_cast<uint32_t>(tasks_.bytes.size()));
     tasks_.bytes.push_back(value.storage == Storage::kWorkspace ? aligned(std::max<uint64_t>(value.bytes, 1))
                                                                 : 0);
+    dtypes_.push_back(value.type->dtype);
+    bytes_.push_back(value.bytes);
   }
+  add_replacements(step, task);
   for (uint32_t v : step.temporaries)
     task.temporaries += aligned(std::max<uint64_t>(plan.values[v].bytes, 1));
   parts_[call] = task.writes;
   tasks_.all.push_back(std::move(task));
   calls_.push_back(call);
+}
+
+// As the planner does it, which knows what nobody reads any more.
+void PlanTasks::add_replacements(const PlanStep& step, Task& task) {
+  Parts inputs;
+  for (Expr arg : step.origin->as<Call>()->args) {
+    const Parts& parts = parts_.at(arg);
+    inputs.insert(inputs.end(), parts.begin(), parts.end());
+  }
+  for (size_t o = 0; o < task.writes.size(); ++o) {
+    const uint32_t written = task.writes[o];
+    if (tasks_.bytes[written] == 0) continue;
+    for (uint32_t read : inputs) {
+      if (read == kGiven || tasks_.bytes[read] == 0 || bytes_[read] != bytes_[written] ||
+          dtypes_[read] != dtypes_[written])
+        continue;
+      if (replacements_.allow(*step.kernel, inputs, read, o)) task.replaces.push_back({written, read});
+    }
+  }
 }
 
 PlanTasks::Parts PlanTasks::parts_of(Expr e) const {
@@ -222,7 +235,11 @@ const Fn* PlanTasks::with_order(const Order& order) const {
   Rebuilding out(*this, b);
   for (uint32_t task : order) out.run(task);
   const SpanScope at(b, fn_->span);
-  return b.fn({fn_->params.begin(), fn_->params.end()}, out.around(fn_->body), fn_->result, fn_->attrs);
+  std::vector<Attr> attrs(fn_->attrs.begin(), fn_->attrs.end());
+  if (!fn_->attrs.flag(kInPlace))
+    attrs.push_back({module_.context().symbol(kInPlace), {.kind = AttrKind::kBool, .boolean = true}});
+  return b.fn({fn_->params.begin(), fn_->params.end()}, out.around(fn_->body), fn_->result,
+              module_.context().intern_attrs(std::move(attrs)));
 }
 
 }  // namespace relay::passes::rematerialise

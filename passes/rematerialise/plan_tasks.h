@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/module.h"
+#include "passes/in_place.h"
 #include "passes/plan_memory.h"
 #include "passes/rematerialise/tasks.h"
 
@@ -17,14 +18,15 @@ class PlanTasks {
 
   const Tasks& tasks() const { return tasks_; }
   const Call* call(uint32_t task) const { return calls_[task]; }
-  // The function as lets in this order. A task that comes again is a call again, and those after it
-  // read the new one.
+  // The function as lets in this order, to be planned in place. A task that comes again is a call
+  // again, and those after it read the new one.
   const Fn* with_order(const Order& order) const;
 
  private:
   using Parts = std::vector<uint32_t>;  // the values of tasks that are the tensors of an expression
   void read_body(const Plan& plan);
   void add_task(const Plan& plan, const PlanStep& step);
+  void add_replacements(const PlanStep& step, Task& task);
   Parts parts_of(Expr e) const;
   Expr source_of(Expr e, std::vector<uint32_t>& path) const;
   class Rebuilding;
@@ -32,6 +34,9 @@ class PlanTasks {
   const Module& module_;
   const Fn* fn_;
   Tasks tasks_;
+  std::vector<DType> dtypes_;    // of the tasks' values
+  std::vector<uint64_t> bytes_;  // of their elements
+  Replacements replacements_;
   std::vector<const Call*> calls_;
   std::unordered_map<Expr, uint32_t> task_of_;
   std::unordered_map<Expr, Parts> parts_;

@@ -1,6 +1,7 @@
 #include "passes/rematerialise/tasks.h"
 
 #include <algorithm>
+#include <set>
 
 namespace relay::passes::rematerialise {
 
@@ -25,10 +26,15 @@ uint64_t peak(const Tasks& tasks, const Order& order) {
   };
   std::vector<Life> lives;
   std::vector<size_t> now(tasks.bytes.size(), kNever), first_life(order.size() + 1);
+  // Lives that are replaced if they end here, and the values that do it.
+  std::vector<std::vector<std::pair<uint32_t, size_t>>> may_end(order.size());
   for (size_t at = 0; at < order.size(); ++at) {
     const Task& task = tasks.all[order[at]];
     for (uint32_t v : task.reads) {
       if (now[v] != kNever) lives[now[v]].last = at;
+    }
+    for (const Task::Replacement& r : task.replaces) {
+      if (now[r.read] != kNever) may_end[at].emplace_back(r.written, now[r.read]);
     }
     first_life[at] = lives.size();
     for (uint32_t v : task.writes) {
@@ -42,7 +48,15 @@ uint64_t peak(const Tasks& tasks, const Order& order) {
   uint64_t alive = 0, most = 0;
   for (size_t at = 0; at < order.size(); ++at) {
     for (size_t i = first_life[at]; i < first_life[at + 1]; ++i) alive += lives[i].bytes;
-    most = std::max(most, alive + tasks.all[order[at]].temporaries);
+    uint64_t replaced = 0;
+    std::set<uint32_t> has_place;
+    std::set<size_t> ended;
+    for (const auto& [written, life] : may_end[at]) {
+      if (lives[life].last != at || has_place.contains(written) || !ended.insert(life).second) continue;
+      has_place.insert(written);
+      replaced += lives[life].bytes;
+    }
+    most = std::max(most, alive - replaced + tasks.all[order[at]].temporaries);
     alive -= freed[at];
   }
   return most;

@@ -16,6 +16,12 @@ struct Task {
   uint64_t temporaries = 0;                       // bytes
   double cost = 0;                                // of a run, in any unit
   bool may_trap = false;                          // such tasks keep their order
+  // Pairs of a written value and a read one whose memory it may have, if nobody reads that one any
+  // more. The first pairs count: a value is replaced once.
+  struct Replacement {
+    uint32_t written, read;
+  };
+  std::vector<Replacement> replaces = {};
 };
 
 struct Tasks {
@@ -51,8 +57,9 @@ size_t way_there(const Tasks& tasks, std::vector<bool>& is_there);
 // the least to recompute by byte and by tasks until its next use, and recomputes it there (h =
 // cost / (bytes * staleness) of Kirisame et al., "Dynamic Tensor Rematerialization", ICLR 2021; as
 // the program is known, the staleness is the distance to the next use). Nothing if it needs more
-// memory, or more than doubles the cost.
-std::optional<Order> recompute_greedily(const Tasks& tasks, uint64_t limit);
+// memory, or more than doubles the cost, or if `looks` are used up: each value or task that it
+// looks at takes one of them away, so that programs of many tasks come to an end.
+std::optional<Order> recompute_greedily(const Tasks& tasks, uint64_t limit, uint64_t& looks);
 
 // Takes the first `there` tasks for a chain of stages, whose ends are where few bytes are alive,
 // and the others for their ways back. Decides for each stage whether it is kept, or run again from

@@ -6,12 +6,12 @@
 #include <bit>
 #include <cmath>
 
+#include "ir/type_parts.h"
 #include "kernel/simplify.h"
 #include "op/apply.h"
 #include "op/ops.h"
 #include "op/registry.h"
 #include "passes/rules/values.h"
-#include "passes/type_parts.h"
 
 namespace relay::passes::rules {
 namespace {
@@ -86,6 +86,12 @@ constexpr Condition kConditions[] = {
        return each(a[0].e, [](const Tensor& t, int64_t i) {
          return t.dtype().is_int() && std::popcount(bits_of(t, i)) == t.dtype().bits;
        });
+     }},
+    {"along_last", "the constant is the same along all axes but the last one",
+     [](Of a) {
+       const TensorType* c = tensor_of(a[0].e);
+       return c && std::all_of(c->dims.begin(), c->dims.end() - (c->rank() > 0),
+                               [](Dim d) { return d == Dim(1); });
      }},
     {"cut_at", "the parts of the split are those of the concatenation",
      [](Of a) { return cuts_at_parts(a[0].e, a[1].e); }},

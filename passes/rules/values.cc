@@ -1,10 +1,13 @@
 #include "passes/rules/values.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "op/nn/bias_add.h"
 #include "op/ops.h"
+#include "op/reduce/variance.h"
 #include "op/registry.h"
+#include "op/tensor/join.h"
+#include "op/tensor/repeat.h"
 #include "op/tensor/slice.h"
 #include "op/tensor/transpose.h"
 
@@ -37,6 +40,29 @@ std::optional<std::vector<Range>> both_ranges(Expr first, Expr second) {
     (*out)[i].count = (*then)[i].count;
   }
   return out;
+}
+
+// As the call says it: from the end if negative. Nothing for operators that no rule asks about.
+std::optional<int64_t> axis_attribute(const Call& call) {
+  const op::OpDef* def = op::callee(call);
+  if (def == &op::kBiasAdd) return op::read_attrs<op::BiasAddAttrs>(call.attrs).axis;
+  if (def == &op::kConcatenate) return op::read_attrs<op::ConcatenateAttrs>(call.attrs).axis;
+  if (def == &op::kRepeat) return op::read_attrs<op::RepeatAttrs>(call.attrs).axis;
+  if (def == &op::kReverse) return op::read_attrs<op::ReverseAttrs>(call.attrs).axis;
+  if (def == &op::kSplit) return op::read_attrs<op::SplitAttrs>(call.attrs).axis;
+  return std::nullopt;
+}
+
+// Nothing if the call is no reduction whose terms all count alike.
+std::optional<op::ReduceAttrs> reduction_attributes(const Call& call) {
+  const op::OpDef* def = op::callee(call);
+  if (def == &op::kVariance) {
+    const auto attrs = op::read_attrs<op::VarianceAttrs>(call.attrs);
+    return attrs.unbiased ? std::nullopt : std::optional<op::ReduceAttrs>(attrs);
+  }
+  const bool reduces =
+      def == &op::kMax || def == &op::kMean || def == &op::kMin || def == &op::kProd || def == &op::kSum;
+  return reduces ? std::optional(op::read_attrs<op::ReduceAttrs>(call.attrs)) : std::nullopt;
 }
 
 enum class Side : uint8_t { kBegin, kEnd, kStep };
@@ -145,47 +171,26 @@ std::optional<std::vector<int64_t>> axes_of(Expr transpose) {
 
 std::optional<size_t> axis_of(Expr e) {
   const auto* call = e->as<Call>();
-  const op::OpDef* def = call ? op::callee(*call) : nullptr;
-  if (!def) return std::nullopt;
+  if (!call) return std::nullopt;
   const TensorType* t = tensor_of(e);
   if (!t && e->type && e->type->as<TupleType>() && !e->type->as<TupleType>()->fields.empty())
     t = e->type->as<TupleType>()->fields[0]->as<TensorType>();
-  if (!t) return std::nullopt;
-  int64_t axis = 0;
-  if (const AttrValue* v = call->attrs.find("axis")) {
-    if (v->kind != AttrKind::kInt) return std::nullopt;
-    axis = v->integer;
-  } else {
-    const auto field = std::find_if(def->attrs.begin(), def->attrs.end(),
-                                    [](const op::AttrField& f) { return f.name == "axis"; });
-    if (field == def->attrs.end()) return std::nullopt;
-    const std::string& text = field->default_text;
-    if (std::from_chars(text.data(), text.data() + text.size(), axis).ec != std::errc()) return std::nullopt;
-  }
-  if (axis < 0) axis += static_cast<int64_t>(t->rank());
-  return static_cast<size_t>(axis);
+  const std::optional<int64_t> given = axis_attribute(*call);
+  if (!given || !t) return std::nullopt;
+  const int64_t axis = *given;
+  return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(t->rank()) : axis);
 }
 
 std::optional<std::vector<size_t>> reduced_axes(Expr e) {
   const auto* call = e->as<Call>();
-  const TensorType* from = call && !call->args.empty() ? tensor_of(call->args[0]) : nullptr;
-  if (!from || call->attrs.flag("exclude") || call->attrs.flag("unbiased")) return std::nullopt;
-  const AttrValue* axis = call->attrs.find("axis");
+  const auto attrs = call ? reduction_attributes(*call) : std::nullopt;
+  const TensorType* from = attrs ? tensor_of(call->args[0]) : nullptr;
+  if (!from) return std::nullopt;
+  const std::vector<bool> reduced = op::reduced_axes(*attrs, from->rank());
   std::vector<size_t> out;
-  const auto add = [&](const AttrValue& v) {
-    out.push_back(
-        static_cast<size_t>(v.integer < 0 ? v.integer + static_cast<int64_t>(from->rank()) : v.integer));
-  };
-  if (!axis || axis->kind == AttrKind::kNone) {
-    for (size_t i = 0; i < from->rank(); ++i) out.push_back(i);
-  } else if (axis->kind == AttrKind::kInt) {
-    add(*axis);
-  } else if (axis->kind == AttrKind::kList) {
-    for (const AttrValue& v : axis->list) add(v);
-  } else {
-    return std::nullopt;
+  for (size_t d = 0; d < reduced.size(); ++d) {
+    if (reduced[d]) out.push_back(d);
   }
-  std::sort(out.begin(), out.end());
   return out;
 }
 

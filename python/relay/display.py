@@ -25,22 +25,40 @@ def _pre(text: str) -> str:
     more = len(lines) - MOST_LINES
     shown = "\n".join(lines[:MOST_LINES])
     rest = f"<div><i>and {more} more lines: print it</i></div>" if more > 0 else ""
-    return f'<pre style="text-align: left">{_escaped(shown)}</pre>{rest}'
+    style = "text-align: left; white-space: pre; overflow-x: auto"
+    return f'<pre style="{style}">{_escaped(shown)}</pre>{rest}'
 
 
-def _cell(value: object) -> str:
-    align = "right" if isinstance(value, int | float) and not isinstance(value, bool) else "left"
-    shown = f"{value:.4g}" if isinstance(value, float) else value
-    return f'<td style="text-align: {align}">{_escaped(shown)}</td>'
+class _Code(str):
+    """Text of the language, in a fixed width."""
+
+
+class _Verdict(str):
+    """A word that has a colour."""
+
+
+def _cell(value: object, align: str) -> str:
+    shown = _escaped(f"{value:.3g}" if isinstance(value, float) else value)
+    if isinstance(value, _Code):
+        shown = f'<code style="background: none">{shown}</code>'
+    if isinstance(value, _Verdict):
+        shown = f'<b style="color: {COLOURS[value]}">{shown}</b>'
+    return f'<td style="text-align: {align}; vertical-align: top">{shown}</td>'
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]], colours: Sequence[str] = ()) -> str:
     rows = list(rows)
-    out = ["<table><thead><tr>", *(f'<th style="text-align: left">{_escaped(h)}</th>' for h in head)]
+    aligns = ["right" if any(_is_number(row[i]) for row in rows) else "left" for i in range(len(head))]
+    out = ['<table style="table-layout: auto"><thead><tr>']
+    out += [f'<th style="text-align: {align}">{_escaped(h)}</th>' for h, align in zip(head, aligns)]
     out.append("</tr></thead><tbody>")
     for i, row in enumerate(rows[:MOST_ROWS]):
         style = f' style="color: {colours[i]}"' if colours else ""
-        out += [f"<tr{style}>", *map(_cell, row), "</tr>"]
+        out += [f"<tr{style}>", *map(_cell, row, aligns), "</tr>"]
     out.append("</tbody></table>")
     if len(rows) > MOST_ROWS:
         out.append(f"<div><i>and {len(rows) - MOST_ROWS} more rows</i></div>")
@@ -48,13 +66,14 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]], colours: Seque
 
 
 def _function_row(function: Any) -> tuple[str, str]:
-    return f"@{function.name}", str(function.type)
+    return _Code(f"@{function.name}"), _Code(function.type)
 
 
 def _type_row(data: Any) -> tuple[str, str]:
     constructors = [f"{name}({', '.join(map(str, fields))})" if fields else name
                     for name, fields in data.constructors.items()]
-    return data.name + (f"[{', '.join(data.parameters)}]" if data.parameters else ""), " | ".join(constructors)
+    name = data.name + (f"[{', '.join(data.parameters)}]" if data.parameters else "")
+    return _Code(name), _Code(" | ".join(constructors))
 
 
 def _module(module: Any) -> str:
@@ -82,11 +101,10 @@ def _report(report: Any) -> str:
     rows = []
     for r in report.rows:
         level = "" if r.level is None else f"-O{r.level}"
-        ran = r.verdict != "skipped"
-        numbers: list[object] = [r.seconds * 1e3, r.error, r.bound, r.needed] if ran else [""] * 4
-        rows.append([r.engine, level, *numbers, r.verdict, r.trouble])
+        compared: list[object] = [r.error, r.bound, r.needed] if r.verdict in ("agrees", "differs") else [""] * 3
+        rows.append([r.engine, level, r.seconds * 1e3 or "", *compared, _Verdict(r.verdict), r.trouble])
     notes = "".join(f"<div>{_escaped(note)}</div>" for note in report.notes)
-    return _table(head, rows, [COLOURS[r.verdict] for r in report.rows]) + notes
+    return _table(head, rows) + notes
 
 
 def _pass_report(report: Any) -> str:
@@ -97,10 +115,10 @@ def _pass_report(report: Any) -> str:
 
 
 def _session(session: Any) -> str:
-    return _pre(session.where) + _table(["name", "value"], ((k, _short(v)) for k, v in session.locals.items()))
+    return _pre(session.where) + _table(["name", "value"], ((_Code(f"%{k}"), _short(v)) for k, v in session.locals.items()))
 
 
-def _short(value: object) -> str:
+def _short(value: Any) -> str:
     text = f"{value.dtype}{list(value.shape)}" if hasattr(value, "dtype") and hasattr(value, "shape") else repr(value)
     return text if len(text) <= 200 else text[:200] + " ..."
 

@@ -1,20 +1,24 @@
-"""Other runtimes, as references for `relay.verify(..., against=NAME)`.
+"""Other programs as references for `relay.verify(..., against=...)`: runtimes by name, or a function.
 
-A model that was loaded from a .onnx file is given to them as that file, so that the importer is compared, too.
+A model that was loaded from a .onnx file is given to a runtime as that file, so that the importer is compared, too.
 Any other is exported by `Module.to_onnx`.
 """
 
 import importlib
 import pathlib
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from relay import _relay
 from relay._relay import Module
 
-Feeds = dict[str, np.ndarray[Any, Any]]
+Array = np.ndarray[Any, Any]
+Feeds = dict[str, Array]
 Model = str | bytes  # a path, or what a file has
+Reference = str | Callable[..., Any]
 
 
 def _onnxruntime(runtime: Any, model: Model, feeds: Feeds) -> list[Any]:
@@ -35,47 +39,70 @@ PEERS: dict[str, Callable[[Any, Model, Feeds], list[Any]]] = {
     "onnxruntime": _onnxruntime,
     "openvino": _openvino,
 }
+ALIASES = {"ort": "onnxruntime"}
+
+
+def _named(name: str) -> str:
+    """The name of the runtime in PEERS."""
+    name = ALIASES.get(name, name)
+    if name not in PEERS:
+        raise ValueError(
+            f"argument `against` is {name!r}, and the runtimes known by name are {', '.join(PEERS)}: give a function "
+            "that calls it, from the arrays of the inputs to those of the outputs, or a torch.nn.Module"
+        )
+    return name
 
 
 def _runtime(name: str) -> Any:
-    if name not in PEERS:
-        raise ValueError(f"argument `against` is {name!r}, and it is one of {', '.join(PEERS)}")
     try:
         return importlib.import_module(name)
     except ImportError as error:
         raise ImportError(f"`against={name!r}` needs the package {name}: pip install {name}", name=name) from error
 
 
-def _array(name: str, value: Any) -> np.ndarray[Any, Any]:
-    if hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic):
+def _array(value: Any) -> Array:
+    if hasattr(value, "detach"):  # a tensor of PyTorch, which may be on a device or have a gradient
+        value = value.detach().cpu()
+    if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         value = np.from_dlpack(value)
     array = np.asarray(value)
     if array.dtype == object:
-        raise TypeError(f"argument `{name}` is no array, and other runtimes take arrays alone")
+        raise TypeError(f"argument `against` gives a {type(value).__name__}, and outputs are compared as arrays")
     return array
 
 
-def _feeds(module: Module, inputs: Any) -> Feeds:
-    if not isinstance(inputs, Mapping):
-        places = inputs if isinstance(inputs, list | tuple) else [inputs]
-        if len(places) != len(module.inputs):
-            raise TypeError(f"{len(places)} arguments are given and the program takes {len(module.inputs)}: "
-                            f"its inputs are {', '.join(module.inputs)}")
-        inputs = dict(zip(module.inputs, places))
-    return {name: _array(name, value) for name, value in inputs.items()}
-
-
-def outputs(name: str, module: Module, inputs: Any) -> Feeds:
-    """What the runtime of this name computes, by the names of the module's outputs."""
-    runtime = _runtime(name)
-    feeds = _feeds(module, inputs)
+def _run_named(name: str, module: Module, feeds: Feeds) -> list[Any]:
     is_onnx = bool(module.files) and pathlib.Path(module.files[0]).suffix == ".onnx"
-    results = PEERS[name](runtime, module.files[0] if is_onnx else module.to_onnx(), feeds)
+    return PEERS[name](_runtime(name), module.files[0] if is_onnx else module.to_onnx(), feeds)
+
+
+def _call(function: Callable[..., Any], feeds: Feeds) -> Any:
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(function, torch.nn.Module):
+        return function(*feeds.values())
+    with torch.no_grad():
+        return function(*map(torch.from_numpy, feeds.values()))
+
+
+def outputs(reference: Reference, module: Module, inputs: Any) -> Feeds:
+    """What the reference computes, by the names of the module's outputs."""
+    name = _named(reference) if isinstance(reference, str) else description(reference)
+    feeds = _relay._input_arrays(module, inputs)
+    results = _run_named(name, module, feeds) if isinstance(reference, str) else _call(reference, feeds)
+    if isinstance(results, Mapping):
+        return {str(key): _array(value) for key, value in results.items()}
+    if not isinstance(results, list | tuple):
+        results = [results]
     if len(results) != len(module.outputs):
         raise ValueError(f"{name} gives {len(results)} outputs, and the program {len(module.outputs)}")
-    return dict(zip(module.outputs, map(np.asarray, results)))
+    return dict(zip(module.outputs, map(_array, results)))
 
 
-def description(name: str) -> str:
-    """The runtime with its version."""
-    return f"{name} {getattr(_runtime(name), '__version__', 'of an unknown version')}"
+def description(reference: Reference) -> str:
+    """The runtime with its version, or the function by its name."""
+    if isinstance(reference, str):
+        name = _named(reference)
+        return f"{name} {getattr(_runtime(name), '__version__', 'of an unknown version')}"
+    if not callable(reference):
+        raise TypeError(f"argument `against` is a {type(reference).__name__}: give the name of a runtime, or a function")
+    return f"the function {getattr(reference, '__name__', type(reference).__name__)}"

@@ -55,17 +55,22 @@ def lay_out(tree: Path, extension: Path, command: Path, version: str) -> None:
     shutil.copy(extension, package)
     shutil.copy(command, scripts / "relay")
     shutil.copy(ROOT / "LICENSE", info / "licenses")
-    (info / "METADATA").write_text((HERE / "METADATA").read_text().replace("@VERSION@", version))
-    tag = python_tag()
+    major, minor = python_version()
+    said = {"@VERSION@": version, "@PYTHON@": f">={major}.{minor},<{major}.{minor + 1}"}
+    metadata = (HERE / "METADATA").read_text()
+    for word, value in said.items():
+        metadata = metadata.replace(word, value)
+    (info / "METADATA").write_text(metadata)
+    tag = f"cp{major}{minor}"
     (info / "WHEEL").write_text(
         f"Wheel-Version: 1.0\nGenerator: relay {version}\nRoot-Is-Purelib: false\nTag: {tag}-{tag}-linux_{os.uname().machine}\n"
     )
 
 
-def python_tag() -> str:
-    """Such as cp311: the extension is for this version alone."""
-    question = "import sys; print(f'cp{sys.version_info.major}{sys.version_info.minor}')"
-    return answer(PYTHON, "-c", question)
+def python_version() -> tuple[int, int]:
+    """Such as 3 and 11: the extension is for this version alone."""
+    major, minor = answer(PYTHON, "-c", "import sys; print(*sys.version_info[:2])").split()
+    return int(major), int(minor)
 
 
 def pack(tools: Path, tree: Path, folder: Path) -> Path:

@@ -2,8 +2,10 @@
 """What every source of the project must keep: the arrows, the sizes, the words, and a test for each message."""
 
 import importlib.util
+import json
 import pathlib
 import re
+import tempfile
 import unittest
 
 import sources
@@ -97,6 +99,24 @@ class ArchTest(unittest.TestCase):
         self.assertTrue(script("tools/layers_page.py").page(sources.ROOT) == sources.read("docs/architecture.md"),
                         "run ./dev update: docs/architecture.md does not show bazel/layers.bzl")
 
+    def test_the_drawing_shows_every_folder(self):
+        """By its name, or as a part of the folder above it."""
+        layers, top = script("tools/layers_page.py").layers(sources.ROOT)
+        page = sources.read("docs/architecture.md")
+        house = page[:page.index("## The arrows")]
+        named = set(re.findall(r"\b[a-z_]+(?:/[a-z_]+)+|\b[a-z_]+(?=/)", house))
+        without = ("tests", "bench", "examples")  # nothing goes through them
+        folders = [f for f in [*layers, *top] if f not in without]
+        self.assertEqual([f for f in folders if f not in named and f.rpartition("/")[0] not in named], [])
+
+    def test_a_page_says_each_thing_once(self):
+        """The bold beginning of a point: it stands in its list once."""
+        pages = sources.files(".md")
+        self.assertGreater(len(pages), 20)
+        for path in pages:
+            points = re.findall(r"^\* \*\*(.+?)\*\*", sources.read(path), re.M)
+            self.assertEqual(sorted(p for p in set(points) if points.count(p) > 1), [], path)
+
     def test_a_row_names_only_rows_above_it(self):
         table, _ = script("tools/layers_page.py").layers(sources.ROOT)
         above = []
@@ -162,6 +182,21 @@ class ArchTest(unittest.TestCase):
         self.assertTrue(generator.page(sources.ROOT) == sources.read("docs/passes.md"),
                         "run ./dev update: docs/passes.md is not what the passes and their golden tests say")
 
+    def test_shares_of_passes_become_a_table(self):
+        """What `bench/shares` writes, by the sum of the shares; nothing of what was not measured."""
+        generator = script("tools/passes_page.py")
+        networks = {"a": {"all_ms": 1.5, "least_ms": 3, "shares": {"inline": 0.25, "fuse": 0.5}},
+                    "b": {"all_ms": 2, "least_ms": 4, "shares": {"fuse": -0.01}}}
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            self.assertEqual(generator.shares(root), "")
+            (root / "bench").mkdir()
+            (root / "bench/shares.json").write_text(json.dumps({"level": 3, "threads": 1, "repeat": 20, "processor": "P",
+                                                                "networks": networks}), encoding="utf-8")
+            table = generator.shares(root)
+        self.assertTrue(table.endswith("| pass | `a` | `b` |\n|---|---|---|\n| time: `-O0` to `-O3` | 3 to 1.5 ms | 4 to 2 ms |\n"
+                                       "| [fuse](#fuse) | 50.0 | -1.0 |\n| [inline](#inline) | 25.0 |  |\n\n"), table)
+
     def test_texts_from_outside_are_escaped_by_their_owner(self):
         """Names that a comment or JSON ends in go through base/escape.h and base/json_text.h."""
         comment = re.compile(r'"\s*(?://|/\*) (?:[^"\\]|\\.)*(?<!\\n)"\s*,')  # "// about ", name
@@ -175,19 +210,6 @@ class ArchTest(unittest.TestCase):
                       for pattern, owner in ((comment, "line_comment"), (json, "json_text"))
                       for m in pattern.finditer(text)]
         self.assertEqual(wrong, [])
-
-    def test_every_imported_operator_is_drawn(self):
-        """What the importer takes has a row in tests/outside, or is named there as excluded."""
-        row = re.compile(r'\{"(\w+)", \d+, ')
-        importer = [sources.read(p) for p in sources.files(".cc") if p.startswith("frontend/onnx/") and not p.endswith("_test.cc")]
-        imported = {name for text in importer for name in row.findall(text)}
-        imported |= {name for text in importer for name in re.findall(r'\bname == "([A-Z]\w+)"', text)}
-        drawn = set()
-        for path in sources.files(".py"):
-            if path.startswith("tests/outside/graphs/operators/"):
-                drawn |= set(re.findall(r'^    "([A-Z]\w+)": ', sources.read(path), re.M))
-        self.assertGreater(len(imported), 100)
-        self.assertEqual(sorted(imported ^ drawn), [], "a row is missing, or too many: tests/outside/graphs/operators")
 
     def test_one_file_includes_the_library_of_options(self):
         """Its header costs each file that includes it seconds of compile time: tools/options/options.h stands for it."""

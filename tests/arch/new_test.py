@@ -69,6 +69,18 @@ class NewTest(unittest.TestCase):
         self.new("pass", "some-name")
         self.assertIn("passes/some_name.cc is there already", self.new("pass", "some-name"))
 
+    def test_if_one_file_exists_none_is_made(self):
+        exec_test = self.folder / "tests/exec/op/add.relay"
+        exec_test.parent.mkdir(parents=True)
+        exec_test.write_text("of an operator that there is")
+        self.assertIn("tests/exec/op/add.relay is there already", self.new("op", "add"))
+        self.assertFalse((self.folder / "op").exists())
+        golden = self.folder / "tests/golden/passes/some_name.relay"
+        golden.parent.mkdir(parents=True)
+        golden.write_text("of a pass that there is")
+        self.assertIn("some_name.relay is there already", self.new("pass", "some-name"))
+        self.assertFalse((self.folder / "passes").exists())
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

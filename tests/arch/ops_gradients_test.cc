@@ -1,5 +1,5 @@
-// Every operator that has a gradient rule: the rule against central differences, at the calls
-// of its exec test.
+// Every operator that has a gradient, by a rule or by its kernel: against central differences, at
+// the calls of its exec test.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,9 +7,13 @@
 #include <set>
 
 #include "base/failure.h"
+#include "interp/machine.h"
+#include "op/ops.h"
 #include "op/registry.h"
 #include "op/testing.h"
+#include "passes/gradient/kernels.h"
 #include "passes/reference.h"
+#include "passes/runner.h"
 #include "tools/test_files/test_file.h"
 #include "tools/verify/exec_program.h"
 #include "tools/verify/recorded_calls.h"
@@ -98,6 +102,68 @@ int64_t compare(const Module& m, const tools::RecordedCall& c, const std::string
   return 0;
 }
 
+// A module of one function, which gives the squares of what the call gives: their adjoints differ.
+Module squares_of(const Module& m, const tools::RecordedCall& c, const std::vector<Value>& args) {
+  Module out = m;
+  for (const auto& [name, fn] : m.functions()) out.remove_function(name.text());
+  Builder b(m.context());
+  std::vector<const Var*> params;
+  for (const Value& v : args) params.push_back(b.var("x", op::type_of(m.context(), v)));
+  const Expr y = b.call(b.op(*c.op), std::vector<Expr>(params.begin(), params.end()), c.attrs);
+  const Var* named = b.var("y");
+  out.set_function("main", b.fn(params, b.let(named, y, b.call(b.op(op::kMultiply), {named, named}))));
+  return out;
+}
+
+double sum_of_floats(const Value& v) {
+  double sum = 0;
+  for (const Tensor& t : op::flatten(std::vector<Value>{v})) {
+    for (int64_t i = 0; t.dtype().is_float() && i < t.size(); ++i) sum += t.get(i);
+  }
+  return sum;
+}
+
+// The same of operators whose gradient comes from their kernel.
+int64_t compare_by_kernel(const Module& m, const tools::RecordedCall& c, const std::string& where) {
+  const std::vector<Value> at = moved(c.runs[0].args, Away::kUp);
+  const Module plain = squares_of(m, c, at);
+  Diagnostics diagnostics;
+  const Result<Module> gradient = passes::run_pipeline(plain, "gradient", {}, diagnostics);
+  EXPECT_TRUE(gradient) << where << diagnostics.render(m.context().sources());
+  if (!gradient) return 0;
+  int64_t compared = 0;
+  try {
+    const Value both = interp::Machine(*gradient).call("main", at);
+    const auto value = [&](const std::vector<Value>& args) {
+      return sum_of_floats(interp::Machine(plain).call("main", args));
+    };
+    for (size_t a = 0; a < at.size(); ++a) {
+      if (!at[a].tensor().dtype().is_float()) continue;
+      const Tensor found = both.fields()[1].fields()[a].tensor();
+      for (int64_t i = 0; i < found.size(); ++i) {
+        const auto slope = [&](double step) {
+          double ends[2];
+          for (const int side : {0, 1}) {
+            std::vector<Value> args = at;
+            Tensor t = at[a].tensor().copy();
+            t.set(i, t.get(i) + (side == 0 ? -step : step));
+            args[a] = Value(t);
+            ends[side] = value(args);
+          }
+          return (ends[1] - ends[0]) / (2 * step);
+        };
+        const double numeric = slope(1e-5), allowed = kTolerance * (1 + std::fabs(numeric));
+        if (!(std::fabs(numeric - slope(4e-6)) <= allowed / 2)) continue;
+        ++compared;
+        EXPECT_NEAR(found.get(i), numeric, allowed) << where << " argument " << a << " element " << i;
+      }
+    }
+  } catch (const Trap&) {  // moved out of the domain
+  } catch (const Exhausted&) {
+  }
+  return compared;
+}
+
 TEST(Ops, GradientsAreThoseOfDifferences) {
   std::map<std::string, int> checked;
   for (const std::string& path : tools::test_files_beneath("tests/exec/op")) {
@@ -110,10 +176,12 @@ TEST(Ops, GradientsAreThoseOfDifferences) {
       std::vector<Value> args;
       for (const Value& v : program.arguments(call, 0)) args.push_back(passes::widened(v, wide));
       for (const tools::RecordedCall& c : tools::record_calls(wide, call.function, args).calls) {
-        if (!c.op || !c.op->differentiate) continue;
+        const bool by_kernel = c.op && passes::gradient::has_gradient_by_kernel(*c.op);
+        if (!c.op || (!c.op->differentiate && !by_kernel)) continue;
         int& count = checked[c.op->name];
         if (count >= kCallsEnough || is_exempt(c) || !is_small_and_wide(c.runs[0].args)) continue;
-        count += compare(wide, c, path + ": " + line + ": `" + c.op->name + "`") > 0 ? 1 : 0;
+        const std::string where = path + ": " + line + ": `" + c.op->name + "`";
+        count += (by_kernel ? compare_by_kernel : compare)(wide, c, where) > 0 ? 1 : 0;
       }
     }
   }
@@ -122,7 +190,7 @@ TEST(Ops, GradientsAreThoseOfDifferences) {
       "cast",     "iota",         "ndarray_size", "random.threefry_generate", "random.threefry_split",
       "shape_of", "stop_gradient"};
   for (const op::OpDef* op : op::all_ops()) {
-    if (op->differentiate) {
+    if (op->differentiate || passes::gradient::has_gradient_by_kernel(*op)) {
       EXPECT_EQ(checked[op->name] == 0, nothing_to_compare.contains(op->name)) << op->name;
     }
   }

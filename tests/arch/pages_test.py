@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The pages: each is in the index once, links lead somewhere, and the files that pages name are there."""
+"""The pages: each is in the index once, links lead somewhere, and the files that pages and comments name are there."""
 
 import os
 import re
@@ -9,7 +9,7 @@ import sources
 
 INDEX = "docs/README.md"
 FEWEST_PAGES = 20
-FEWEST_LINKS, FEWEST_NAMES = 90, 140
+FEWEST_LINKS, FEWEST_NAMES, FEWEST_IN_COMMENTS = 90, 140, 300
 
 # Files that a page tells its reader to make: they are not here, and the page says so.
 MADE = {
@@ -21,6 +21,9 @@ MADE = {
 }
 # Names of a user's files.
 OF_USERS = {"attention.py", "model.cc", "model.h", "program.c", "x.h", "x.py"}
+
+# Names in comments that are those of files which a compiler or an artifact has.
+OF_OUTPUT = {"a.h", "k.cc", "kernels_0.cc"}
 
 CODE = (".bzl", ".cc", ".h", ".inc", ".py")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -148,6 +151,19 @@ class PagesTest(unittest.TestCase):
                     wrong.append(f"{page}: there is no {name}")
         self.assertEqual(wrong, [])
         self.assertGreater(count, FEWEST_NAMES)
+
+    def test_sources_that_comments_name_are_there(self):
+        paths, wrong, count = set(sources.files("")), [], 0
+        ends = {path[i:] for path in paths for i in range(len(path)) if i == 0 or path[i - 1] == "/"}
+        for path in sources.files(".h", ".cc"):
+            for comment in re.findall(r"^ *//(.*)$", sources.read(path), re.M):
+                for name in re.findall(r"(?<![\w/.<])([a-z_][\w/]*\.(?:h|cc))\b", comment):
+                    count += 1
+                    beside = f"{os.path.dirname(path)}/{name}"
+                    if "NAME" not in name and name not in OF_OUTPUT and name not in ends and beside not in paths:
+                        wrong.append(f"{path}: there is no {name}")
+        self.assertEqual(wrong, [])
+        self.assertGreater(count, FEWEST_IN_COMMENTS)
 
     def test_slugs_that_pages_name_are_reported(self):
         """`[unknown-operator]` in a page is a message of ours: docs/diagnostics.md shows it."""

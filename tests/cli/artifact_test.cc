@@ -151,7 +151,11 @@ TEST_F(Artifacts, BenchTimesIt) {
   EXPECT_EQ(j.at("runs"), 3);
   EXPECT_GT(j.at("p50"), 0);
   const std::string text = works({"bench", "mnist.so", "--repeat", "2", "--threads", "1"});
-  EXPECT_NE(text.find("mnist.so, 1 threads: made ready in"), std::string::npos) << text;
+  EXPECT_NE(text.find("mnist.so, 1 thread: made ready in"), std::string::npos) << text;
+  EXPECT_NE(text.find("; 2 runs after 3 to warm up"), std::string::npos) << text;
+  const std::string once = works({"bench", "mnist.so", "--repeat", "1"});
+  EXPECT_NE(once.find("mnist.so, 2 threads: made ready in"), std::string::npos) << once;
+  EXPECT_NE(once.find("; 1 run after 3 to warm up"), std::string::npos) << once;
 }
 
 TEST_F(Artifacts, CheckListsWhatItTakesAndNeeds) {
@@ -203,6 +207,16 @@ TEST_F(Artifacts, WhatIsNoArtifactIsRefusedBeforeItIsLoaded) {
   }
   for (const std::string command : {"verify", "compile", "opt", "debug", "import"})
     refused({command, "m.so"}, kUsage, {"m.so"});
+  // By another name it is looked into.
+  std::filesystem::copy(path("m.so"), path("m"));
+  refused({"run", "m"}, kUsage,
+          {"m: a model is a .onnx", "a program or a library", "an artifact is called X.so"});
+}
+
+TEST_F(Artifacts, ANameMayHaveAVersion) {
+  write("m.relay", "def @main(%x: Tensor[(2), float32]) { %x + 1f }\n");
+  compile("m.relay", "libm_model.so.1.2");
+  for (const std::string command : {"run", "check", "bench"}) works({command, "libm_model.so.1.2"});
 }
 
 TEST_F(Artifacts, WhatCannotBeOpenedNamesTheFileAndTheRemedy) {

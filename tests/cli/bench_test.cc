@@ -54,6 +54,31 @@ TEST_F(Bench, AProfileAddsUp) {
   EXPECT_NE(j["no_roof"].get<std::string>().find("relay doctor --measure"), std::string::npos);
 }
 
+TEST_F(Bench, AWeakerFormIsSaidAsRunSaysIt) {
+  write(
+      "weak.relay",
+      "kernel @root(x: float32[2]) -> (y: float32[2]) {\n"
+      "  for i in 2 {\n"
+      "    block y {\n"
+      "      spatial vi in 2 = i;\n"
+      "      reads x[vi];\n"
+      "      writes y[vi];\n"
+      "      require(x[vi] < 99f, \"large\");\n"
+      "      y[vi] = exp(x[vi]);\n"
+      "    }\n"
+      "  }\n"
+      "}\n"
+      "def @main(%x: Tensor[(2), float32]) {\n"
+      "  fn (%p: Tensor[(2), float32], Primitive=True) -> Tensor[(2), float32] { negative(@root(%p)) }(%x)\n"
+      "}\n");
+  const std::string said = "relay: engine `jit` compiles operators one by one: cannot lower @root + negative";
+  for (const char* command : {"run", "bench"}) {
+    EXPECT_NE(relay({command, "weak.relay", "--engine", "jit"}).err.find(said), std::string::npos) << command;
+    EXPECT_EQ(relay({command, "m.relay", "--engine", "jit"}).err.find("one by one"), std::string::npos)
+        << command;
+  }
+}
+
 TEST_F(Bench, AProfileFitsTheTerminal) {
   for (const char* columns : {"80", "120"}) {
     const Invocation how{.environment = {{"COLUMNS", columns}}};
@@ -129,7 +154,8 @@ TEST_F(Bench, EachPassIsLeftOut) {
   EXPECT_TRUE(passes.contains("fuse")) << j;
   EXPECT_FALSE(passes.contains("lower")) << j;
   const std::string text = works(bench({"--passes-ablation"}));
-  for (const char* part : {"of the gain", "\nall ", "\n-O0 ", "\nwithout fuse ", "in turns, graph -O2"})
+  for (const char* part :
+       {"of the gain", "\nall ", "\n-O0 ", "\nwithout fuse ", "in turns with all passes, graph -O2"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
   refused(bench({"--passes-ablation", "--opt-levels"}), kUsage, {"leave the others out"});
   refused(bench({"--passes-ablation", "--engine", "jit"}), kUsage, {"`graph`", "`jit`"});

@@ -239,6 +239,17 @@ TEST_F(Executable, ARunThatFailsSaysWhy) {
   EXPECT_NE(prints("loop", {"i.npy", "v.npy", "--timeout", "60"}), "");
 }
 
+TEST_F(Executable, AModelMayHaveVeryManyInputs) {
+  constexpr int kInputs = 20000;
+  std::string text = "def @main(";
+  for (int i = 0; i < kInputs; ++i) text += cat(i == 0 ? "" : ", ", "%x", i, ": Tensor[(2), float32]");
+  write("many.relay", cat(text, ") { %x0 + %x", kInputs - 1, " }\n"));
+  works({"compile", "many.relay", "--emit", "exe", "-o", "many"});
+  write_floats("v.npy", {2}, {1, 2});
+  fails(path("many"), {}, kUsage, {"there is no file for input `x0`"});
+  EXPECT_EQ(prints(path("many"), std::vector<std::string>(kInputs, "v.npy")), "output: float32 (2)\n2 4\n");
+}
+
 TEST_F(Executable, ResultsThatAreLostAreErrors) {
   fails("sum", {"x.npy", "y.npy", "-o", "/nowhere/a.npy"}, kLimit, {"/nowhere/a.npy: No such file"});
   fails("sum", {"x.npy", "y.npy", "-o", "/dev/full"}, kLimit,

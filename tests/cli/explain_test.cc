@@ -30,6 +30,7 @@ TEST_F(Explain, TakesASlugAsAMessageShowsIt) {
   const std::string pasted = message.substr(open, message.find(']', open) + 1 - open);
   EXPECT_EQ(pasted, "[unknown-variable]");
   EXPECT_EQ(works({"explain", pasted}), works({"explain", "unknown-variable"}));
+  EXPECT_EQ(works({"explain", "Unknown-Variable"}), works({"explain", "unknown-variable"}));
 }
 
 TEST_F(Explain, WithoutASlugListsThemAllAndEachHasItsExample) {

@@ -50,6 +50,12 @@ TEST_F(Graphs, GiveTheBitsOfTheModelTheyComeFrom) {
   }
 }
 
+TEST_F(Graphs, OtherModelsHaveNoNodesToList) {
+  write_sum("m.relay");
+  for (const std::string& model : {std::string("m.relay"), mnist()})
+    refused({"graph", model}, kUsage, {model, "only a graph", "--emit graph", "relay check"});
+}
+
 TEST_F(Graphs, AreModelsForEveryCommand) {
   write_sum("m.relay");
   works({"compile", "m.relay", "--emit", "graph", "-o", "g"});
@@ -95,7 +101,7 @@ TEST_F(Graphs, OfALibraryAreListedAndRefused) {
   write_compiled("old.json");
   const std::string listed = works({"graph", "old.json"});
   EXPECT_NE(listed.find("fused_nn_conv2d_add"), std::string::npos) << listed;
-  EXPECT_NE(listed.find("not defined: 1 nodes"), std::string::npos) << listed;
+  EXPECT_NE(listed.find("not defined: 1 node,"), std::string::npos) << listed;
   const nlohmann::json j = nlohmann::json::parse(works({"graph", "old.json", "--json"}));
   EXPECT_EQ(j["inputs"], nlohmann::json({"x"}));
   EXPECT_EQ(j["undefined"][0]["function"], "fused_nn_conv2d_add");

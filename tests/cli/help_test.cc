@@ -1,6 +1,7 @@
 // What works: help, the models that ship with the project, texts that come back as they were.
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
@@ -13,12 +14,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Rows of the tables of docs/command-line.md whose first cell begins with what `first` matches.
-std::vector<std::string> rows(const std::string& first) {
+// The lines of docs/command-line.md between this heading and the next one.
+std::vector<std::string> section(const std::string& heading) {
   std::ifstream in("docs/command-line.md");
   std::vector<std::string> out;
+  bool inside = false;
   for (std::string line; std::getline(in, line);) {
-    if (std::regex_search(line, std::regex("^\\| `" + first))) out.push_back(line);
+    const size_t hashes = line.find_first_not_of('#');
+    if (hashes == 0 || hashes == std::string::npos) {
+      if (inside) out.push_back(line);
+    } else {
+      inside = line.substr(hashes + 1) == heading;
+    }
+  }
+  return out;
+}
+
+// Rows of a section's tables whose first cell is code.
+std::vector<std::string> rows(const std::string& heading) {
+  std::vector<std::string> out;
+  for (const std::string& line : section(heading)) {
+    if (line.starts_with("| `")) out.push_back(line);
   }
   return out;
 }
@@ -35,31 +51,59 @@ std::string command_in(const std::string& row) {
   return std::regex_search(row, word, std::regex("`([a-z]+)")) ? word[1].str() : "";
 }
 
+// What the page says of each command: its row, and its section if there is one.
+std::map<std::string, std::string> documented_commands() {
+  std::map<std::string, std::string> out;
+  for (const std::string& row : rows("Commands")) {
+    const std::string command = command_in(row);
+    out[command] = row;
+    for (const std::string& line : section(command)) out[command] += "\n" + line;
+  }
+  return out;
+}
+
 class Help : public Cli {};
 
 TEST_F(Help, ListsEveryCommandThatIsDocumented) {
   const std::string help = works({"--help"});
-  const std::vector<std::string> commands = rows("[a-z]");
-  EXPECT_GE(commands.size(), 11u);
-  for (const std::string& row : commands)
-    EXPECT_NE(help.find("  " + command_in(row) + " "), std::string::npos) << command_in(row) << "\n" << help;
+  const auto commands = documented_commands();
+  EXPECT_GE(commands.size(), 16u);
+  for (const auto& [command, text] : commands)
+    EXPECT_NE(help.find("  " + command + " "), std::string::npos) << command << "\n" << help;
 }
 
 TEST_F(Help, OfACommandListsEveryOptionThatIsDocumented) {
-  for (const std::string& row : rows("[a-z]")) {
-    const std::string help = works({command_in(row), "--help"});
-    const std::set<std::string> listed = options_in(help);
-    for (const std::string& option : options_in(row))
-      EXPECT_TRUE(listed.contains(option)) << command_in(row) << " " << option << "\n" << help;
+  size_t options = 0;
+  for (const auto& [command, text] : documented_commands()) {
+    const std::string help = works({command, "--help"});
+    const std::set<std::string> listed = options_in(help), documented = options_in(text);
+    options += documented.size();
+    for (const std::string& option : documented)
+      EXPECT_TRUE(listed.contains(option)) << command << " " << option << "\n" << help;
     for (const std::string option : {"--help", "--json", "--quiet"})
-      EXPECT_TRUE(listed.contains(option)) << command_in(row) << " " << option << "\n" << help;
+      EXPECT_TRUE(listed.contains(option)) << command << " " << option << "\n" << help;
+  }
+  EXPECT_GE(options, 40u);
+}
+
+TEST_F(Help, EndsInAnExampleOfOptionsThatItLists) {
+  constexpr std::string_view kMark = "\nExample: ";
+  for (const auto& [command, text] : documented_commands()) {
+    const std::string help = works({command, "--help"});
+    const size_t at = help.find(kMark);
+    ASSERT_NE(at, std::string::npos) << command << "\n" << help;
+    const std::string example = help.substr(at + kMark.size());
+    EXPECT_NE(example.find("relay " + command), std::string::npos) << example;
+    const std::set<std::string> listed = options_in(help.substr(0, at));
+    for (const std::string& option : options_in(example))
+      EXPECT_TRUE(listed.contains(option)) << command << " " << option;
   }
 }
 
 TEST_F(Help, OfRunListsTheOptionsThatManyCommandsHave) {
   const std::set<std::string> listed = options_in(works({"run", "--help"}));
-  const std::vector<std::string> documented = rows("-");
-  EXPECT_GE(documented.size(), 8u);
+  const std::vector<std::string> documented = rows("Options that many commands have");
+  EXPECT_GE(documented.size(), 12u);
   for (const std::string& row : documented) {
     for (const std::string& option : options_in(row.substr(0, row.find('|', 1)))) {
       EXPECT_TRUE(listed.contains(option)) << option;
@@ -75,20 +119,22 @@ TEST_F(Help, ExitCodesAreDocumented) {
     EXPECT_NE(text.str().find("\n| " + std::to_string(code) + " | "), std::string::npos) << code;
 }
 
-// As long as --help says so; a level with contents of its own changes both.
-TEST_F(Help, TheLastTwoLevelsAreEqual) {
-  write("m.relay",
-        "def @main(%x: Tensor[(8, 16), float32], %w: Tensor[(16, 32), float32]) {\n"
-        "  nn.softmax(tanh(nn.matmul(%x, %w)))\n}\n");
-  for (const std::string command : {"run", "compile", "opt", "bench"})
-    EXPECT_NE(works({command, "--help"}).find("3: the same as 2"), std::string::npos) << command;
-  for (const std::string form : {"kernel", "llvm", "relay", "plan"}) {
-    const auto text = [&](const std::string& level) {
-      return works({"opt", "m.relay", level, "--emit", form});
-    };
-    EXPECT_EQ(text("-O3"), text("-O2")) << form;
-    EXPECT_NE(text("-O1"), text("-O0")) << form;
+// What --help says of the levels is true of programs.
+TEST_F(Help, EveryLevelDoesMore) {
+  for (const std::string command : {"run", "compile", "opt", "bench"}) {
+    const std::string help = works({command, "--help"});
+    for (const std::string level : {"0: each operator a kernel", "1: simplified and fused",
+                                    "2: laid out for the", "3: recursion over what is known is unrolled"})
+      EXPECT_NE(help.find(level), std::string::npos) << command << ": " << level;
   }
+  write("third.relay", "def @main(%x: Tensor[(8), float32]) { divide(%x, 3f) }\n");
+  const auto kernels = [&](const std::string& model, const std::string& level) {
+    return works({"opt", model, level, "--emit", "kernel"});
+  };
+  EXPECT_NE(kernels("third.relay", "-O0"), kernels("third.relay", "-O1"));
+  EXPECT_NE(kernels(mnist(), "-O1"), kernels(mnist(), "-O2"));
+  EXPECT_EQ(kernels("third.relay", "-O1"), kernels("third.relay", "-O2"));
+  EXPECT_NE(kernels("third.relay", "-O2"), kernels("third.relay", "-O3"));
 }
 
 // --- the models that ship with the project -------------------------------------------------------

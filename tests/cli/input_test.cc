@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "base/cat.h"
 #include "frontend/data/npy.h"
 #include "frontend/data/npz.h"
 #include "frontend/data/safetensors.h"
@@ -113,7 +114,7 @@ TEST_F(Input, AWrongShapeIsNamedWithBothShapes) {
 
 TEST_F(Input, AWrongDtypeIsNamedWithBothDtypes) {
   write_npz("in.npz", {{"x", filled(kFloat64, {3})}, {"y", three_}});
-  refused_by_all("in.npz", kUsage, {"input `x`", "float32", "float64", "dtypes"});
+  refused_by_all("in.npz", kUsage, {"input `x`", "float32", "float64", "has the dtype"});
 }
 
 TEST_F(Input, BrokenFilesAreNamedWithWhatIsWrong) {
@@ -179,6 +180,18 @@ TEST_F(Input, AShapeThatTheModelContradictsIsNamedWithWhatItSays) {
   }
 }
 
+// A tuple of tuples that share their fields has more tensors than time allows to look at.
+TEST_F(Input, ExtentsOfSharedResultsAreChosenAtOnce) {
+  constexpr int kLevels = 64;
+  std::string lets = "let %v0 = (%x, %x); ";
+  for (int i = 1; i < kLevels; ++i) lets += cat("let %v", i, " = (%v", i - 1, ", %v", i - 1, "); ");
+  write("shared.relay", cat("def @main(%x: Tensor[(n), float32]) { ", lets, "%v", kLevels - 1, " }\n"));
+  const Ended ended = relay({"run", "shared.relay"});
+  EXPECT_EQ(ended.exit_code, kLimit) << ended.err;
+  EXPECT_NE(ended.err.find("smallest that type-check: n = 1\n"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("more than is shown or written"), std::string::npos) << ended.err;
+}
+
 TEST_F(Input, ShapeVariablesOfATextGetTheirExtents) {
   write("d.relay",
         "def @main(%x: Tensor[(n, 2), float32], %y: Tensor[(n, 2), float32]) { add(%x, %y) }\n"
@@ -199,6 +212,49 @@ TEST_F(Input, ShapeVariablesOfATextGetTheirExtents) {
           {"[input-shape-mismatch]", "`y`", "`n` cannot be both 3 and 4"});
   refused({"run", "d.relay", "--function", "twice", "--input-shapes", "x:[4]"}, kUsage,
           {"[input-shape-mismatch]", "`x`", "no shape variable"});
+}
+
+// One of the branches is wrong whatever the extent is: a run takes the other one, or compares.
+TEST_F(Input, BranchesOfDifferentExtentsKeepThemOpen) {
+  write("m.relay",
+        "def @main(%x: Tensor[(n), float32], %c: bool) {\n"
+        "  if (%c) { %x } else { concatenate((%x, %x), axis=0) }\n"
+        "}\n");
+  for (const std::string engine : {"interp", "jit"}) {
+    const std::vector<std::string> run{"run", "m.relay", "--engine", engine, "--fill", "ones"};
+    EXPECT_EQ(works(run), "output: Tensor[(1,), float32] [1]\n");
+    std::vector<std::string> given = run;
+    given.insert(given.end(), {"--input-shapes", "x:[3]"});
+    const Ended ended = relay(given);
+    EXPECT_EQ(ended.out, "output: Tensor[(3,), float32] [1, 1, 1]\n") << ended.err;
+    EXPECT_NE(ended.err.find("warning: the `else` branch"), std::string::npos) << ended.err;
+    EXPECT_NE(ended.err.find("extents stay open"), std::string::npos) << ended.err;
+  }
+}
+
+// The extent is wrong for each run here, whatever is chosen elsewhere.
+TEST_F(Input, ExtentsThatNoRunCanHaveAreRefused) {
+  const std::string add = "add(%x, ones(shape=[3], dtype=\"float32\"))";
+  for (const std::string& program : {"def @main(%x: Tensor[(n), float32]) { " + add + " }\n",
+                                     "def @other(%c: bool) { if (%c) { 1 } else { 2 } }\n"
+                                     "def @main(%x: Tensor[(n), float32]) { " +
+                                         add + " }\n",
+                                     "def @main(%x: Tensor[(n), float32], %c: bool) {\n"
+                                     "  let %y = " +
+                                         add +
+                                         ";\n"
+                                         "  if (%c) { %y } else { exp(%y) }\n"
+                                         "}\n"}) {
+    write("straight.relay", program);
+    refused({"run", "straight.relay", "--input-shapes", "x:[4]"}, kBadModel,
+            {"[not-broadcastable]", "4 and 3"});
+  }
+  // Only a run that takes the branch fails.
+  write("branch.relay",
+        "def @main(%x: Tensor[(n), float32], %c: bool) { if (%c) { exp(%x) } else { " + add + " } }\n");
+  const Ended ended = relay({"run", "branch.relay", "--input-shapes", "x:[4]", "--fill", "ones"});
+  EXPECT_EQ(ended.exit_code, kOk) << ended.err;
+  EXPECT_NE(ended.err.find("extents stay open"), std::string::npos) << ended.err;
 }
 
 TEST_F(Input, InputsThatDisagreeAboutAShapeVariableAreNamed) {

@@ -23,9 +23,13 @@ TEST_F(Limits, EachIsNamedWithItsOption) {
 
 // 2^60 tensors in 61 values.
 TEST_F(Limits, AResultThatSharesItsPartsIsBounded) {
-  std::string text = "def @main() {\n  let %a0 = 1f;\n";
-  for (int i = 1; i <= 60; ++i) text += cat("  let %a", i, " = (%a", i - 1, ", %a", i - 1, ");\n");
-  write("shared.relay", text + "  %a60\n}\n");
+  std::string lets;
+  for (int i = 1; i <= 60; ++i) lets += cat("  let %a", i, " = (%a", i - 1, ", %a", i - 1, ");\n");
+  write("shared.relay", cat("def @main() {\n  let %a0 = 1f;\n", lets, "  %a60\n}\n"));
+  // Its extents are compared with its type, too.
+  write("open.relay", cat("def @main(%a0: Tensor[(n), float32]) {\n", lets, "  %a60\n}\n"));
+  refused({"run", "open.relay", "--input-shapes", "a0:[3]"}, kLimit,
+          {"the result has more than 1048576 parts"});
   works({"check", "shared.relay"});
   refused({"run", "shared.relay"}, kLimit, {"the result has more than 1048576 parts"});
   refused({"run", "shared.relay", "--engine", "graph"}, kUnsupported,

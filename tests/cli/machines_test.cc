@@ -161,6 +161,19 @@ TEST_F(Machines, OneLibraryIsOfOneMachine) {
           {"cpu:avx2 and aarch64:neon are of two machines"});
 }
 
+// To print is not to run.
+TEST_F(Machines, KernelsForAnotherOneArePrinted) {
+  const Words opt{"opt", "m.relay", "-O2", "--target", "aarch64", "--emit"};
+  const auto printed = [&](const std::string& form) {
+    Words all = opt;
+    all.push_back(form);
+    return works(all);
+  };
+  EXPECT_NE(printed("kernel").find("kernel k0_"), std::string::npos) << printed("kernel");
+  EXPECT_NE(printed("llvm").find("target triple = \"aarch64"), std::string::npos) << printed("llvm");
+  refused({"opt", "m.relay", "--target", "z80"}, kUsage, {"no target `z80`", "avx2", "aarch64"});
+}
+
 TEST_F(Machines, WhatIsForAnotherOneIsNotRunHere) {
   for (const std::string command : {"run", "bench", "verify"})
     refused({command, "m.relay", "--target", "aarch64"}, kUsage,

@@ -33,6 +33,36 @@ TEST_F(BadModel, AMissingFileIsNamed) {
   refused({"import", "none.onnx"}, kUsage, {"[file-unreadable]", "`none.onnx`", "No such file"});
 }
 
+TEST_F(BadModel, OfOtherProgramsHasTheWayToOnnx) {
+  for (const std::string file :
+       {"net.pt", "net.pth", "net.pb", "net.h5", "net.keras", "net.tflite", "net.safetensors"})
+    write(file, "");
+  for (const std::string file : {"net.pt", "net.pth"})
+    refused_by_all(file, kUsage, {"[model-form-unknown]", file, "torch.onnx.export(model, inputs"});
+  for (const std::string file : {"net.pb", "net.h5", "net.keras", "net.tflite"})
+    refused_by_all(file, kUsage, {"[model-form-unknown]", file, "tf2onnx.convert"});
+  refused_by_all("net.safetensors", kUsage, {"[model-form-unknown]", "weights and no model"});
+}
+
+TEST_F(BadModel, AMisspeltFileIsNamed) {
+  write("network.relay", "def @main(%x: float32) { %x }\n");
+  refused_by_all("netwrok.relay", kUsage, {"[file-unreadable]", "did you mean `network.relay`?"});
+  for (const std::string command : {"check", "run", "compile", "opt", "bench"})
+    refused({command, "network"}, kUsage, {"[model-form-unknown]", "did you mean `network.relay`?"});
+  write("x.npz", "");
+  refused({"run", "network.relay", "-i", "xx.npz"}, kUsage, {"[file-unreadable]", "did you mean `x.npz`?"});
+}
+
+// Files of 64 GiB, of which nothing is written: reading one would take minutes.
+TEST_F(BadModel, TensorsOfAnotherFormAreRefusedByTheirFirstBytes) {
+  write("m.relay", "def @main(%x: float32) { %x }\n");
+  for (const std::string file : {"zeros.npy", "zeros.npz", "zeros.params"}) {
+    write(file, "");
+    fs::resize_file(path(file), uint64_t{1} << 36);
+    refused({"run", "m.relay", "-i", file}, kUsage, {file, "invalid]"});
+  }
+}
+
 TEST_F(BadModel, AFolderIsNoModel) {
   fs::create_directory(path("d.relay"));
   fs::create_directory(path("d.onnx"));

@@ -180,6 +180,16 @@ TEST_F(OutputFile, ADeviceIsWrittenToAndNotReplaced) {
 }
 
 // A device of the test's own, which takes everything.
+// `relay check x.onnx` would say of a text that it is no ONNX model.
+TEST_F(OutputFile, ATextIsNoOnnxModelByItsName) {
+  refused({"import", mnist(), "-o", "x.onnx"}, kUsage, {"-o x.onnx", "a text", "x.relay"});
+  refused({"opt", "m.relay", "-O1", "-o", "x.so"}, kUsage, {"-o x.so", "a text", "x.relay"});
+  refused({"compile", "m.relay", "--emit", "onnx", "-o", "x.relay"}, kUsage, {"an ONNX model", "x.onnx"});
+  works({"opt", "m.relay", "-O1", "-o", "x.opt"});
+  works({"opt", "m.relay", "-O1", "--emit", "kernel", "-o", "kernels.json"});
+  works({"compile", "m.relay", "--emit", "onnx", "-o", "x"});
+}
+
 TEST_F(OutputFile, NothingStandsBesideADevice) {
   if (mknod(path("null").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0)
     GTEST_SKIP() << "there may be no devices in the folder of the test";

@@ -144,9 +144,9 @@ TEST_F(Overwriting, FilesOfPassesDoNotReplaceTheModel) {
   works({"opt", "model.relay", "-O1", "--dump-dir", "d"});
   refused({"opt", "d/00-input.relay", "-O1", "--dump-dir", "d"}, kUsage,
           {"[output-is-input]", "`d/00-input.relay`", "`d/00-input.safetensors`"});
-  refused({"opt", "d/01-inline.relay", "-O1", "--dump-dir", "./d"}, kUsage,
-          {"[output-is-input]", "`d/01-inline.relay`, which was read"});
-  works({"opt", "d/01-inline.relay", "--passes", "fuse", "--dump-dir", "d"});
+  refused({"opt", "d/01-inline-lets.relay", "-O1", "--dump-dir", "./d"}, kUsage,
+          {"[output-is-input]", "`d/01-inline-lets.relay`, which was read"});
+  works({"opt", "d/01-inline-lets.relay", "--passes", "fuse", "--dump-dir", "d"});
   refused({"opt", "model.relay", "-O1", "--reproducer", "model.relay"}, kUsage,
           {"[output-is-input]", "`model.relay`", "`model.safetensors`"});
   refused({"opt", "model.relay", "-O1", "--reproducer", "model.txt"}, kUsage,

@@ -4,13 +4,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cat.h"
+#include "base/slug.h"
 #include "tests/cli/cli.h"
 
 namespace relay::tests {
 namespace {
 
 // Runs `relay` with the arguments on a terminal. Returns what it showed there.
-std::string on_terminal(const std::vector<std::string>& arguments) {
+std::string on_terminal(const std::vector<std::string>& arguments, int exit_code = kOk) {
   std::vector<std::string> words{of_checkout("tools/relay")};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
@@ -29,7 +31,7 @@ std::string on_terminal(const std::vector<std::string>& arguments) {
   close(terminal);
   int status = 0;
   waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << out;
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == exit_code) << out;
   return out;
 }
 
@@ -64,6 +66,17 @@ TEST_F(ProgressTest, FilesAndPipesGetNothingOfIt) {
   const Ended ended = relay({"check", mnist()});
   EXPECT_EQ(ended.exit_code, kOk);
   EXPECT_EQ(ended.err.find("reading"), std::string::npos) << ended.err;
+}
+
+TEST_F(ProgressTest, PeopleAreToldWhatToDoAboutARefusal) {
+  write("m.relay", "def @main(%x: float32) { %y }\n");
+  const std::string wrong = path("m.relay");
+  const std::string hint = cat(Slug("unknown-variable").remedy(), " `relay explain unknown-variable`");
+  EXPECT_NE(on_terminal({"check", wrong}, kBadModel).find(hint), std::string::npos);
+  EXPECT_EQ(on_terminal({"check", wrong, "--quiet"}, kBadModel).find(hint), std::string::npos);
+  const Ended elsewhere = relay({"check", wrong});
+  EXPECT_EQ(elsewhere.exit_code, kBadModel);
+  EXPECT_EQ(elsewhere.err.find(hint), std::string::npos) << elsewhere.err;
 }
 
 }  // namespace

@@ -13,13 +13,20 @@ using frontend::TestModel;
 
 class Remedy : public Cli {
  protected:
-  // How often an axis is repeated around itself follows from its extent, which is open.
+  // The rank of its result follows from an extent, which is open: no type says that.
   void write_model(const std::string& name) const {
     const TestModel model = TestModel(19)
                                 .input("ids of the words", {"batch", "length", 4})
-                                .ints("pads", {0, 2, 0, 0, 2, 0})
-                                .node("Pad", {"ids of the words", "pads"}, {"y"})
-                                .attr("mode", "wrap")
+                                .ints("one", {1})
+                                .ints("64", {64})
+                                .node("Shape", {"ids of the words"}, {"lengths"})
+                                .attr("start", 1)
+                                .attr("end", 2)
+                                .node("Div", {"lengths", "64"}, {"rank"})
+                                .node("Expand", {"one", "rank"}, {"ones"})
+                                .node("ReduceSum", {"ids of the words"}, {"sum"})
+                                .attr("keepdims", 0)
+                                .node("Expand", {"sum", "ones"}, {"y"})
                                 .output("y");
     write(name, model.proto.SerializeAsString());
   }

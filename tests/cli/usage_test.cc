@@ -1,4 +1,6 @@
 // Wrong command lines: the message names what is wrong and what there is instead, and nothing runs.
+#include <filesystem>
+
 #include "tests/cli/cli.h"
 
 namespace relay::tests {
@@ -70,6 +72,8 @@ TEST_F(Usage, ABoundIsOfAShapeVariableThatThereIs) {
     return std::vector<std::string>{"compile", "n.relay", "--bounds", bound};
   };
   refused(with("m:4"), kUsage, {"no input has the shape variable `m`", "k, n"});
+  refused({"compile", "n.relay", "--bounds", "n:4,n:5"}, kUsage,
+          {"--bounds: `n` is given twice, as 4 and 5"});
   refused({"compile", "m.relay", "--bounds", "n:4"}, kUsage, {"no input has the shape variable `n`", "none"});
   for (const std::string wrong : {"n", "n:", "n:0", "n:-1", "n:4x", "n:99999999999999999999", ":4"})
     refused(with(wrong), kUsage, {"--bounds", "`" + wrong + "`"});
@@ -156,6 +160,8 @@ TEST_F(Usage, AnUnknownPassIsNamedWithThoseThereAre) {
   }
   refused({"opt", "m.relay", "--passes", "fuse{nonsense=1}"}, kUsage,
           {"[bad-pipeline]", "`nonsense`", "max-ops"});
+  refused({"opt", "m.relay", "--passes", "fold-constants fuse"}, kUsage,
+          {"[bad-pipeline]", "commas stand between passes: `fold-constants,fuse`"});
   refused({"opt", "m.relay", "--passes", "fuse{max-ops=many}"}, kUsage,
           {"[bad-pipeline]", "max-ops", "many"});
   refused({"opt", "m.relay", "--passes", "fuse{max-ops=1"}, kUsage, {"[bad-pipeline]", "closing brace"});
@@ -171,14 +177,81 @@ TEST_F(Usage, AMemoryLimitIsOfPlans) {
           {"relay run --memory-limit"});
 }
 
+TEST_F(Usage, OptionsOfCompilersHaveNoEffectOnTheDefaultEngine) {
+  const Ended ended = relay({"run", "m.relay", "-O3", "--threads", "2"});
+  EXPECT_EQ(ended.exit_code, kOk) << ended.err;
+  EXPECT_NE(ended.err.find("no effect on the engine `interp`"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("-O, --threads; use --engine jit"), std::string::npos) << ended.err;
+  for (const std::string engine : {"interp", "jit"}) {
+    EXPECT_EQ(relay({"run", "m.relay", "--engine", engine, "-O3", "--threads", "2"}).err, "") << engine;
+  }
+  EXPECT_EQ(relay({"run", "m.relay"}).err, "");
+  EXPECT_EQ(relay({"run", "m.relay", "-O3", "-q"}).err, "");
+}
+
+TEST_F(Usage, WhatLooksAtPassesNeedsSome) {
+  const std::vector<std::vector<std::string>> options = {{"--verify", "semantics"},
+                                                         {"--verify", "types"},
+                                                         {"--print-after", "all"},
+                                                         {"--reproducer", "r.relay"},
+                                                         {"--time"},
+                                                         {"--verbose"}};
+  for (const std::vector<std::string>& option : options) {
+    std::vector<std::string> arguments{"opt", "m.relay"};
+    arguments.insert(arguments.end(), option.begin(), option.end());
+    refused(arguments, kUsage, {option[0], "none runs", "-O2"});
+    arguments.emplace_back("-O1");
+    works(arguments);
+  }
+  works({"opt", "m.relay", "--verify", "none"});
+  EXPECT_FALSE(exists("r.relay"));
+}
+
+TEST_F(Usage, AFolderWithAModelStandsForIt) {
+  for (const char* folder : {"text", "onnx"}) std::filesystem::create_directory(path(folder));
+  write_sum("text/model.relay");
+  std::filesystem::copy_file(mnist(), path("onnx/model.onnx"));
+  for (const std::string command : {"check", "run", "opt"}) {
+    for (const std::string folder : {"text", "onnx/"}) works({command, folder});
+  }
+  EXPECT_EQ(works({"import", "onnx"}), works({"import", mnist()}));
+  refused({"import", "text"}, kUsage, {"text/model.relay", "a text already"});
+  std::filesystem::create_directory(path("empty"));
+  for (const std::string command : {"opt", "import"}) refused({command, "empty"}, kUsage, {"empty"});
+}
+
+TEST_F(Usage, KernelsAreThereOnceTheyAreMade) {
+  for (const std::string form : {"kernel", "llvm", "plan"}) {
+    refused({"opt", "m.relay", "--emit", form}, kUsage, {"--emit " + form, "the pass `lower`", "-O2"});
+    refused({"opt", "m.relay", "--passes", "fuse", "--emit", form}, kUsage, {"fuse,lower"});
+    EXPECT_NE(works({"opt", "m.relay", "--passes", "fuse,lower", "--emit", form}), "") << form;
+  }
+  works({"opt", "m.relay", "-O2", "-o", "lowered.relay"});
+  EXPECT_NE(works({"opt", "lowered.relay", "--emit", "kernel"}).find("kernel k0_add"), std::string::npos);
+}
+
 TEST_F(Usage, AnUnknownOperatorIsNamedWithWhatLooksLikeIt) {
   refused({"ops", "nn.conv"}, kUsage, {"no operator `nn.conv`", "nn.conv2d"});
   refused({"ops", "0"}, kUsage, {"no operator `0`", "`relay ops`"});
   // Names of the established system: why there is no such operator, or what a call means.
   refused({"ops", "torch_op"}, kUsage, {"no operator `torch_op` on purpose", "PyTorch"});
   EXPECT_NE(works({"ops", "grad"}).find("C1: f is a function"), std::string::npos);  // in no list
-  EXPECT_NE(works({"ops", "on_device"}).find("on_device(body) = body"), std::string::npos);
-  EXPECT_NE(works({"ops", "on_device", "--json"}).find("\"read_as\""), std::string::npos);
+  EXPECT_NE(works({"ops", "debug"}).find("debug(program) = program"), std::string::npos);
+  EXPECT_NE(works({"ops", "debug", "--json"}).find("\"read_as\""), std::string::npos);
+}
+
+TEST_F(Usage, AnOperatorOfOnnxIsFoundByItsName) {
+  const auto is_one_row = [](const std::string& text, const std::string& name) {
+    EXPECT_EQ(text.rfind(name + " ", 0), 0u) << text;
+    EXPECT_EQ(text.find('\n'), text.size() - 1) << text;
+  };
+  is_one_row(works({"ops", "--onnx", "LRN"}), "LRN");
+  is_one_row(works({"ops", "--onnx", "QLinearAdd"}), "com.microsoft.QLinearAdd");
+  is_one_row(works({"ops", "--onnx", "com.microsoft.QLinearAdd"}), "com.microsoft.QLinearAdd");
+  refused({"ops", "--onnx", "Covn"}, kUsage, {"no ONNX operator `Covn`", "did you mean `Conv`?"});
+  refused({"ops", "--onnx", "nn.conv2d"}, kUsage, {"no ONNX operator `nn.conv2d`", "relay ops --onnx"});
+  refused({"ops", "Softmax"}, kUsage, {"nn.softmax", "`relay ops --onnx Softmax`"});
+  EXPECT_EQ(relay({"ops", "nn.sofmax"}).err.find("--onnx"), std::string::npos);
 }
 
 TEST_F(Usage, NumbersOutsideTheirRangeAreNamedWithTheRange) {
@@ -255,7 +328,7 @@ TEST_F(Usage, AnOptionLeavesTheModelBehindItAlone) {
   works({"run", "--input-shapes", "x:[3]", "--input-shapes", "y:3", "m.relay"});
   works({"verify", "--engines", "interp", "m.relay"});
   works({"verify", "--engines", "interp", "--levels", "0,1", "m.relay"});
-  works({"opt", "--print-after", "fuse", "m.relay"});
+  works({"opt", "-O2", "--print-after", "fuse", "m.relay"});
   works({"opt", "-v", "--passes", "partial-evaluation", "m.relay"});
   works({"bench", "--engine", "interp", "--repeat", "1", "--percentiles", "50", "m.relay"});
 }

@@ -69,6 +69,8 @@ class ListsTest(unittest.TestCase):
             lines = (HERE / name).read_text(encoding="utf-8").splitlines()[1:]
             self.assertEqual(lines, sorted(set(lines)), name)
             self.assertGreater(len(lines), 10, name)
+        exported = (HERE / "onnx_exported.txt").read_text(encoding="utf-8").splitlines()[1:]
+        self.assertEqual(exported, sorted(set(exported)))
 
 
 class VerdictsTest(unittest.TestCase):
@@ -150,6 +152,10 @@ class OptionsTest(unittest.TestCase):
                     options.parse(words)
                 finally:
                     sys.stderr = before
+
+    def test_models_that_are_exported_are_a_part(self):
+        self.assertEqual(options.parse(["exported", "--only", "mnist"]).what, "exported")
+        self.assertIn("mnist_8", lists.read(HERE / "onnx_exported.txt"))
 
     def test_open_extents_are_for_engines_that_take_them(self):
         self.assertIn("graph:2", options.parse([]).settings)

@@ -1,4 +1,5 @@
 """Cases of com.microsoft."""
+import ml_dtypes
 import numpy as np
 from onnx import helper
 
@@ -241,7 +242,44 @@ def recurrent(c):
     one("peepholes", 1, 2, np.int8, False, more=(None, None, None, c.eighths(1, 9)), clip=.5)
 
 
+def blocks(c):
+    # ONNX Runtime ignores packed zero points where there is a g_idx, and multiplies by the transposed weight where transB
+    # is 0: contributed_test.cc has these.
+    weight, scales, group = c.integers(0, 256, (3, 3, 8), np.uint8), c.eighths(3, 3), c.integers(0, 3, 40, np.int32)
+    more = dict(N=3, K=40, block_size=16, near=(1e-4, 1e-5))
+    c.add("ms/matmul_4_bits_groups", "MatMulNBits", [c.eighths(2, 40), weight, scales, None, group], known=(1, 2, 4),
+          open={0: {0: "m"}}, **more)
+    c.add("ms/matmul_4_bits_groups_float_points", "MatMulNBits", [c.eighths(2, 40), weight, scales,
+          c.integers(0, 16, (3, 3)).astype(F), np.concatenate([group, np.zeros(8, np.int32)])], known=(1, 2, 3, 4), **more)
+    for kind, name in enumerate(("fp4", "nf4")):
+        for columns, depth in ((3, 32), (3, 33)):
+            count = columns * depth
+            c.add(f"ms/bnb_{name}_{depth}", "MatMulBnb4", [c.eighths(2, depth), c.integers(0, 256, -(-count // 2), np.uint8),
+                  c.eighths(-(-count // 16))], known=(1, 2), open={0: {0: "m"}}, N=columns, K=depth, block_size=16,
+                  quant_type=kind, near=(1e-5, 1e-5))
+    places = np.array([[0, 4], [-1, 2]])
+    for bits in (2, 4, 8):
+        table, scales = c.integers(0, 256, (5, 48 * bits // 8), np.uint8), c.eighths(5, 3)
+        more = dict(bits=bits, block_size=16, quantize_axis=1)
+        c.add(f"ms/gather_{bits}_bits", "GatherBlockQuantized", [table, places, scales], known=(0, 2),
+              open={1: {0: "rows"}}, **more)
+        c.add(f"ms/gather_{bits}_bits_points", "GatherBlockQuantized",
+              [table, places, scales, c.integers(0, 256, (5, -(-3 * bits // 8)), np.uint8)], known=(0, 2, 3), **more)
+    for dtype, low, high in ((ml_dtypes.uint4, 0, 16), (ml_dtypes.int4, -8, 8)):
+        table, points = [c.integers(low, high, shape).astype(dtype) for shape in ((3, 33, 4), (3, 3, 4))]
+        for axis in range(3):
+            c.add(f"ms/gather_{np.dtype(dtype)}_axis_{axis}", "GatherBlockQuantized",
+                  [table, np.array([1, 0, 2, 50, -2], np.int32), c.eighths(3, 3, 4), points], known=(0, 2, 3), block_size=16,
+                  quantize_axis=1, gather_axis=axis)
+    for dtype in (ml_dtypes.float8_e4m3fn, ml_dtypes.float4_e2m1fn):
+        table, scales = c.eighths(4, 32).astype(dtype), c.eighths(4, 2)
+        c.add(f"ms/gather_{np.dtype(dtype)}", "GatherBlockQuantized", [table, np.array([2, 0]), scales], known=(0, 2),
+              block_size=16, quantize_axis=1)
+        c.add(f"ms/gather_{np.dtype(dtype)}_shared", "GatherBlockQuantized", [table, np.array([2, 0]), scales[:1, :1]],
+              known=(0, 2), block_size=0, quantize_axis=1)
+
+
 def add(cases):
     for family in (products, few_bits, activations, movement, convolutions, normalisation, attention, multi_head, rotary,
-                   grouped, experts, recurrent):
+                   grouped, experts, recurrent, blocks):
         family(cases)

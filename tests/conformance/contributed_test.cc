@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "base/cat.h"
+#include "base/failure.h"
 #include "tests/conformance/run_model.h"
 
 namespace relay::tests {
@@ -149,6 +150,53 @@ TEST(ContributedOperators, ConvolutionsOfChannelsLast) {
     const std::vector<double> with_z{0, 101, 0, 301, 15.5, 501, 37.5, 701};
     EXPECT_TRUE(identical(got[0], tensor(kFloat32, {1, 2, 2, 2}, fused ? with_z : plain))) << show(got[0]);
   }
+}
+
+// Computed by hand: ONNX Runtime 1.32 ignores packed zero points where there is a g_idx. A row of
+// 32 numbers is 1, 2, 1, 2, ...; its blocks have the zero points 3 and 5. The first number is of
+// block 1 and the last of block 0: (1 - 5) * 4 + (2 - 3) * 2.
+TEST(ContributedOperators, GroupsChoosePackedZeroPoints) {
+  frontend::TestModel model(17);
+  model.proto.add_opset_import()->set_domain("com.microsoft");
+  model.proto.mutable_opset_import(1)->set_version(1);
+  constexpr int kU8 = ::onnx::TensorProto::UINT8;
+  model.input("a", {1, 32}).input("b", {1, 2, 8}, kU8).input("scales", {1, 2}).input("points", {1, 1}, kU8);
+  model.input("g", {32}, ::onnx::TensorProto::INT32);
+  model.node("MatMulNBits", {"a", "b", "scales", "points", "g"}, {"y"});
+  model.last->set_domain("com.microsoft");
+  model.attr("N", 1).attr("K", 32).attr("block_size", 16).output("y");
+  std::vector<double> a(32, 0), group(32, 1);
+  a[0] = a[31] = 1;
+  group[31] = 0;
+  const Tensor b = tensor(kUInt8, {1, 2, 8}, std::vector<double>(16, 0x21));
+  const auto result = [&](const std::vector<double>& g) {
+    return run(model, {Value(tensor(kFloat32, {1, 32}, a)), Value(b), Value(tensor(kFloat32, {1, 2}, {2, 4})),
+                       Value(tensor(kUInt8, {1, 1}, {0x53})), Value(tensor(kInt32, {32}, g))});
+  };
+  const std::vector<Tensor> got = result(group);
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_EQ(got[0].get(0), -18);
+  group[7] = 2;
+  EXPECT_THROW(result(group), Trap) << "there is no block 2";
+}
+
+// Computed by hand: ONNX Runtime 1.32 multiplies by the transposed weight. The weight's rows are
+// 2, 1/96, 2, 1/96, ...
+TEST(ContributedOperators, BnbWeightsTheOtherWay) {
+  frontend::TestModel model(17);
+  model.proto.add_opset_import()->set_domain("com.microsoft");
+  model.proto.mutable_opset_import(1)->set_version(1);
+  model.input("a", {1, 2}).input("b", {8}, ::onnx::TensorProto::UINT8).input("largest", {1});
+  model.node("MatMulBnb4", {"a", "b", "largest"}, {"y"});
+  model.last->set_domain("com.microsoft");
+  model.attr("N", 2).attr("K", 8).attr("block_size", 16).attr("quant_type", 0).attr("transB", 0).output("y");
+  const std::vector<Tensor> got = run(
+      model, {Value(tensor(kFloat32, {1, 2}, {1, 2})),
+              Value(tensor(kUInt8, {8}, std::vector<double>(8, 0x31))), Value(tensor(kFloat32, {1}, {2}))});
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_EQ(got[0].shape(), (Shape{1, 8}));
+  EXPECT_EQ(got[0].get(6), 6);
+  EXPECT_NEAR(got[0].get(7), 1.0 / 32, 1e-7);
 }
 
 TEST(ContributedOperators, TakeOpenAxes) {

@@ -190,6 +190,98 @@ TEST(ControlFlow, StatesOfLoopsGrow) {
   model.expect({floats({1}, {3}), number(-1)}, {tensor(kFloat32, {1}, {3}), Tensor(kFloat32, {0})});
 }
 
+// Row i is x + i in each of many steps.
+TEST(ControlFlow, ManyRowsOfALoop) {
+  const OpenModel model(model_of(cat(R"(
+  node { op_type: "Loop" input: "count" input: "" input: "x" output: "y" output: "rows"
+    attribute { name: "body" type: GRAPH g {
+      node { op_type: "Identity" input: "s" output: "row" }
+      node { op_type: "Add" input: "s" input: "one" output: "s2" }
+      initializer { name: "one" data_type: 1 float_data: 1 }
+      input { name: "i" } input { name: "go" } input { name: "s" }
+      output { name: "go" } output { name: "s2" } output { name: "row" } } } }
+  output { name: "rows" } )",
+                                     input("x", {"n"}), scalar("count", kInt64Code))));
+  constexpr int64_t kCount = 1000;
+  Tensor rows(kFloat32, {kCount, 2});
+  for (int64_t i = 0; i < kCount; ++i) {
+    rows.set(2 * i, static_cast<double>(i));
+    rows.set(2 * i + 1, static_cast<double>(i + 5));
+  }
+  model.expect({floats({2}, {0, 5}), number(kCount)}, {rows});
+  model.expect({floats({2}, {0, 5}), number(1)}, {tensor(kFloat32, {1, 2}, {0, 5})});
+  model.expect({floats({2}, {0, 5}), number(0)}, {Tensor(kFloat32, {0, 2})});
+}
+
+// Its number of steps and its condition are optional, also where no state follows them.
+TEST(ControlFlow, LoopsOfRowsAlone) {
+  const OpenModel model(model_of(cat(R"(
+  node { op_type: "Loop" input: "count" input: "" output: "rows"
+    attribute { name: "body" type: GRAPH g {
+      node { op_type: "Mul" input: "i" input: "i" output: "row" }
+      input { name: "i" } input { name: "go" }
+      output { name: "go" } output { name: "row" } } } }
+  output { name: "rows" } )",
+                                     scalar("count", kInt64Code))));
+  model.expect({number(3)}, {tensor(kInt64, {3}, {0, 1, 4})});
+  model.expect({number(0)}, {Tensor(kInt64, {0})});
+}
+
+// The output `to`: how many elements of a and b are the same.
+std::string count_equal(std::string_view a, std::string_view b, std::string_view to) {
+  return cat("node { op_type: \"Equal\" input: \"", a, "\" input: \"", b, "\" output: \"", to, "_is\" } ",
+             "node { op_type: \"Cast\" input: \"", to, "_is\" output: \"", to,
+             "_as\" attribute { name: ", "\"to\" type: INT i: 1 } } node { op_type: \"ReduceSum\" input: \"",
+             to, "_as\" output: \"", to,
+             "\" attribute { name: \"keepdims\" type: INT i: 0 } } output { name: \"", to, "\" } ");
+}
+
+// Of two nodes, of two steps of a loop, and of a node and itself.
+TEST(ControlFlow, RandomNumbersWithoutASeedDiffer) {
+  constexpr std::string_view kGraph = R"(
+    node { op_type: "RandomUniformLike" input: "x" output: "a" }
+    node { op_type: "RandomUniformLike" input: "x" output: "b" }
+    node { op_type: "Constant" output: "first" attribute { name: "value_int" type: INT i: 0 } }
+    node { op_type: "Constant" output: "second" attribute { name: "value_int" type: INT i: 1 } }
+    node { op_type: "Loop" input: "count" input: "" output: "rows"
+      attribute { name: "body" type: GRAPH g {
+        node { op_type: "RandomUniform" output: "row" attribute { name: "shape" type: INTS ints: 4 } }
+        node { op_type: "Identity" input: "go" output: "on" }
+        input { name: "i" type { tensor_type { elem_type: 7 shape { } } } }
+        input { name: "go" type { tensor_type { elem_type: 9 shape { } } } }
+        output { name: "on" } output { name: "row" } } } }
+    node { op_type: "Gather" input: "rows" input: "first" output: "r0" }
+    node { op_type: "Gather" input: "rows" input: "second" output: "r1" } )";
+  const OpenModel model(
+      model_of(cat(kGraph, count_equal("a", "b", "of_nodes"), count_equal("r0", "r1", "of_steps"),
+                   count_equal("a", "a", "of_one"), input("x", {"4"}), scalar("count", kInt64Code))));
+  const auto count = [](double n) { return Tensor::scalar(kFloat32, n); };
+  model.expect({floats({4}, {0, 0, 0, 0}), number(3)}, {count(0), count(0), count(4)});
+}
+
+// Steps of the outermost of four loops differ, however many lie inside.
+TEST(ControlFlow, RandomNumbersDifferInLoopsOfLoops) {
+  std::string nodes =
+      R"(node { op_type: "RandomUniform" output: "rows0" attribute { name: "shape" type: INTS ints: 4 } })";
+  for (int loop = 1; loop <= 4; ++loop) {
+    nodes = cat("node { op_type: \"Loop\" input: \"count\" input: \"\" output: \"rows", loop,
+                "\" attribute { name: \"body\" type: GRAPH g { ", nodes,
+                " node { op_type: \"Identity\" input: \"go", loop, "\" output: \"on", loop, "\" } ",
+                "input { name: \"i", loop, "\" type { tensor_type { elem_type: 7 shape { } } } } ",
+                "input { name: \"go", loop, "\" type { tensor_type { elem_type: 9 shape { } } } } ",
+                "output { name: \"on", loop, "\" } output { name: \"rows", loop - 1, "\" } } } } ");
+  }
+  nodes += R"(
+    node { op_type: "Constant" output: "first" attribute { name: "value_int" type: INT i: 0 } }
+    node { op_type: "Constant" output: "second" attribute { name: "value_int" type: INT i: 1 } }
+    node { op_type: "Gather" input: "rows4" input: "first" output: "r0" }
+    node { op_type: "Gather" input: "rows4" input: "second" output: "r1" } )";
+  const OpenModel model(model_of(cat(nodes, count_equal("r0", "r1", "of_steps"),
+                                     count_equal("r0", "r0", "of_one"), scalar("count", kInt64Code))));
+  const auto count = [](double n) { return Tensor::scalar(kFloat32, n); };
+  model.expect({number(2)}, {count(0), count(32)});
+}
+
 TEST(ControlFlow, RowsOfALoopHaveOneShape) {
   // Row i says where x - i is positive.
   const OpenModel model(model_of(cat(R"(

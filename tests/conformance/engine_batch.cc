@@ -114,15 +114,16 @@ class BatchRun {
 }  // namespace
 
 void run_on_engine(const driver::Engine& engine, const driver::Options& options,
-                   std::span<const EngineTest> tests, const OnEngineRow& on_row) {
+                   std::span<const EngineTest> tests, const OnEngineRow& on_row,
+                   const std::function<bool(const EngineTest&)>& alone) {
   const BatchRun run(engine, options, on_row);
   std::vector<const EngineTest*> together;
   for (const EngineTest& t : tests) {
-    if (has_only_main(t.module)) {
-      together.push_back(&t);
+    const EngineTest* test = &t;
+    if (has_only_main(t.module) && !(alone && alone(t))) {
+      together.push_back(test);
     } else {
-      const EngineTest* alone = &t;
-      run.run(Batch(&alone, 1));
+      run.run(Batch(&test, 1));
     }
   }
   tools::run_in_batches(together.size(), [&](size_t begin, size_t end) {

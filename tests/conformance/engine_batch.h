@@ -31,8 +31,10 @@ using OnEngineRow =
     std::function<void(const EngineTest& test, const driver::VerifyRow& row, std::span<const Tensor> got)>;
 
 // Runs every test once and tells its row. The tests share one context. Throws nothing of an
-// engine's: a test that fails has a row that says so.
+// engine's: a test that fails has a row that says so. Tests that are `alone` are not joined: one
+// that the engine skips would have its batch taken apart, and compiled again in parts.
 void run_on_engine(const driver::Engine& engine, const driver::Options& options,
-                   std::span<const EngineTest> tests, const OnEngineRow& on_row);
+                   std::span<const EngineTest> tests, const OnEngineRow& on_row,
+                   const std::function<bool(const EngineTest&)>& alone = {});
 
 }  // namespace relay::tests

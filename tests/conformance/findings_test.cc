@@ -13,7 +13,8 @@ namespace {
 using frontend::TestModel;
 
 constexpr int kFloat = ::onnx::TensorProto::FLOAT, kDouble = ::onnx::TensorProto::DOUBLE,
-              kInt = ::onnx::TensorProto::INT32, kLong = ::onnx::TensorProto::INT64;
+              kByte = ::onnx::TensorProto::UINT8, kInt = ::onnx::TensorProto::INT32,
+              kLong = ::onnx::TensorProto::INT64;
 
 void expect(const Tensor& got, DType dtype, const Shape& shape, const std::vector<double>& values) {
   EXPECT_EQ(got.dtype(), dtype);
@@ -151,6 +152,42 @@ TEST(Findings, AnAxisThatKeepsItsSizeStaysAsItIsWithTfHalfPixel) {
   }
 }
 
+// As quantisers write it. A half goes to the even neighbour, and a cubic that overshoots is cut.
+TEST(Findings, IntegersAreResizedAsFloatsAndRounded) {
+  const auto resized = [](const char* mode, int code, DType dtype, const std::vector<double>& row) {
+    std::vector<double> out;
+    const auto width = static_cast<int64_t>(row.size());
+    for (const frontend::TestDim& last :
+         {frontend::TestDim(static_cast<int>(width)), frontend::TestDim("w")}) {
+      TestModel m(19);
+      m.input("x", {1, 1, 1, last}, code).ints("size", {1, 1, 1, 2 * width});
+      m.node("Resize", {"x", "", "", "size"}, {"y"}).attr("mode", mode).output("y");
+      const std::vector<Tensor> got = run(m, {Value(tensor(dtype, {1, 1, 1, width}, row))});
+      if (got.size() != 1 || got[0].dtype() != dtype) return std::vector<double>();
+      if (!out.empty()) {
+        EXPECT_EQ(got[0].doubles(), out) << "where the width is open";
+      }
+      out = got[0].doubles();
+    }
+    return out;
+  };
+  using Row = std::vector<double>;
+  EXPECT_EQ(resized("linear", kByte, kUInt8, {0, 2}), (Row{0, 0, 2, 2}));
+  EXPECT_EQ(resized("cubic", kByte, kUInt8, {0, 0, 255, 255}), (Row{0, 0, 0, 58, 197, 255, 255, 255}));
+  EXPECT_EQ(resized("linear", kInt, kInt32, {-5, 0}), (Row{-5, -4, -1, 0}));
+  const double large = 1 << 30;  // where float32 has no odd numbers
+  EXPECT_EQ(resized("linear", kInt, kInt32, {large + 1, large + 3}),
+            (Row{large + 1, large + 2, large + 2, large + 3}));
+}
+
+TEST(Findings, TruthsBetweenPixelsAreRefused) {
+  TestModel m(19);
+  m.input("x", {1, 1, 1, 2}, ::onnx::TensorProto::BOOL).ints("size", {1, 1, 1, 4});
+  m.node("Resize", {"x", "", "", "size"}, {"y"}).attr("mode", "linear").output("y");
+  EXPECT_NE(frontend::import_model(m).messages.find("mode linear is not supported for elements of bool"),
+            std::string::npos);
+}
+
 TEST(Findings, HardmaxBeforeVersion13IsAboutRowsOfAMatrix) {
   TestModel model(11);
   model.input("x", {2, 2, 2}).node("Hardmax", {"x"}, {"y"}).attr("axis", 1).output("y");
@@ -195,7 +232,11 @@ TEST(Findings, WhatIsNotKnownIsUnsupported) {
   TestModel layer;
   layer.input("x", {1, 1, 1}).input("w", {"d", 1, 1}).input("r", {"d", 1, 1});
   layer.node("RNN", {"x", "w", "r"}, {"y"}).attr("hidden_size", 1).output("y");
-  EXPECT_EQ(frontend::import_model(layer).failure, frontend::ImportFailure::kUnsupported);
+  EXPECT_EQ(frontend::import_model(layer).type, "Tensor[(1, 1, 1, 1), float32]");
+  TestModel wide;  // nothing says how wide a state is
+  wide.input("x", {1, 1, 1}).input("w", {1, "g", 1}).input("r", {1, "g", "h"});
+  wide.node("RNN", {"x", "w", "r"}, {"y"}).output("y");
+  EXPECT_EQ(frontend::import_model(wide).failure, frontend::ImportFailure::kUnsupported);
   TestModel eye;
   eye.input("n", {}, kLong).ints("zero", {0}, true).ints("one", {1}, true).ints("to", {-1, 1});
   eye.node("Range", {"zero", "n", "one"}, {"r"}).node("Reshape", {"r", "to"}, {"m"});

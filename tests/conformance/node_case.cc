@@ -41,53 +41,72 @@ std::nullopt_t refuse(const Diagnostics& diagnostics, CaseRefusal& why) {
   return std::nullopt;
 }
 
-// The tensor of a file in the case's folder.
-Result<Tensor> read_file_of(const std::string& folder, const nlohmann::json& file, Diagnostics& diagnostics) {
-  const std::string path = cat(folder, "/", file.get<std::string>());
-  return frontend::data::read_tensor(path, "", {}, diagnostics);
+// The value that a form of case.json says. Forms are not nested deeply, so this recurses.
+Result<CaseValue> read_form(const std::string& folder, const nlohmann::json& form, Diagnostics& diagnostics) {
+  CaseValue out;
+  out.is_absent = form.is_null();
+  if (form.is_string()) {
+    const std::string path = cat(folder, "/", form.get<std::string>());
+    Result<Tensor> t = frontend::data::read_tensor(path, "", {}, diagnostics);
+    if (!t) return kReported;
+    out.tensor = std::move(*t);
+  }
+  if (!form.is_array()) return out;
+  for (const nlohmann::json& part : form) {
+    Result<CaseValue> value = read_form(folder, part, diagnostics);
+    if (!value) return kReported;
+    out.parts.push_back(std::move(*value));
+  }
+  return out;
+}
+
+Result<CaseData> read_described(const std::string& folder, const nlohmann::json& description,
+                                Diagnostics& diagnostics) {
+  Result<CaseValue> inputs = read_form(folder, description.at("inputs"), diagnostics);
+  if (!inputs) return kReported;
+  Result<CaseValue> outputs = read_form(folder, description.at("outputs"), diagnostics);
+  if (!outputs) return kReported;
+  return CaseData{std::move(inputs->parts), std::move(outputs->parts), description.at("rtol"),
+                  description.at("atol"), description.at("random")};
 }
 
 // Makes the values of parameters.
 class Values {
  public:
-  Values(const std::string& folder, const Module& module, Diagnostics& diagnostics)
-      : folder_(folder), module_(module), diagnostics_(diagnostics) {}
+  Values(const Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {}
 
-  // Reports why the form that case.json says is no value of this type. Types are not nested deeply,
-  // so this recurses.
-  Result<Value> of(const nlohmann::json& form, Type type) {
+  // Reports why what the files have is no value of this type. Types are not nested deeply, so this
+  // recurses.
+  Result<Value> of(const CaseValue& given, Type type) {
     const auto* tuple = type->as<TupleType>();
     const auto* data = type->as<DataType>();
-    if (form.is_string() && type->as<TensorType>()) {
-      Result<Tensor> t = read_file_of(folder_, form, diagnostics_);
-      if (!t) return kReported;
-      return Value(std::move(*t));
-    }
-    if (form.is_array() && tuple && tuple->fields.size() == form.size()) {
+    if (given.tensor && type->as<TensorType>()) return Value(*given.tensor);
+    const bool has_parts = !given.tensor && !given.is_absent;
+    if (has_parts && tuple && tuple->fields.size() == given.parts.size()) {
       std::vector<Type> types(tuple->fields.begin(), tuple->fields.end());
-      Result<std::vector<Value>> fields = all(form, types);
+      Result<std::vector<Value>> fields = all(given.parts, types);
       if (!fields) return kReported;
       return Value::tuple(std::move(*fields));
     }
-    if (form.is_array() && data && data->name.text() == "List") return list(form, data->args[0]);
-    if (data && data->name.text() == "Option") return option(form, data->args[0]);
+    if (has_parts && data && data->name.text() == "List") return list(given.parts, data->args[0]);
+    if (data && data->name.text() == "Option") return option(given, data->args[0]);
     diagnostics_.error(Span::none(), "unsupported-input", "the test has no value of the parameter's type");
     return kReported;
   }
 
  private:
-  Result<std::vector<Value>> all(const nlohmann::json& forms, const std::vector<Type>& types) {
+  Result<std::vector<Value>> all(const std::vector<CaseValue>& given, const std::vector<Type>& types) {
     std::vector<Value> out;
-    for (size_t i = 0; i < forms.size(); ++i) {
-      Result<Value> value = of(forms[i], types[i]);
+    for (size_t i = 0; i < given.size(); ++i) {
+      Result<Value> value = of(given[i], types[i]);
       if (!value) return kReported;
       out.push_back(std::move(*value));
     }
     return out;
   }
 
-  Result<Value> list(const nlohmann::json& forms, Type element) {
-    Result<std::vector<Value>> elements = all(forms, std::vector<Type>(forms.size(), element));
+  Result<Value> list(const std::vector<CaseValue>& given, Type element) {
+    Result<std::vector<Value>> elements = all(given, std::vector<Type>(given.size(), element));
     if (!elements) return kReported;
     Value out = Value::data(module_.constructor("Nil"), {});
     for (size_t i = elements->size(); i-- > 0;)
@@ -95,29 +114,20 @@ class Values {
     return out;
   }
 
-  Result<Value> option(const nlohmann::json& form, Type type) {
-    if (form.is_null()) return Value::data(module_.constructor("None"), {});
-    Result<Value> value = of(form, type);
+  Result<Value> option(const CaseValue& given, Type type) {
+    if (given.is_absent) return Value::data(module_.constructor("None"), {});
+    Result<Value> value = of(given, type);
     if (!value) return kReported;
     return Value::data(module_.constructor("Some"), {std::move(*value)});
   }
 
-  const std::string& folder_;
   const Module& module_;
   Diagnostics& diagnostics_;
 };
 
-// The tensors of an output, sequences taken apart.
-bool append_wanted(const std::string& folder, const nlohmann::json& form, std::vector<Tensor>& out,
-                   Diagnostics& diagnostics) {
-  if (form.is_null()) return true;
-  if (form.is_array()) {
-    return std::all_of(form.begin(), form.end(),
-                       [&](const auto& f) { return append_wanted(folder, f, out, diagnostics); });
-  }
-  Result<Tensor> t = read_file_of(folder, form, diagnostics);
-  if (t) out.push_back(std::move(*t));
-  return t.ok();
+void append_tensors(const CaseValue& value, std::vector<Tensor>& out) {
+  if (value.tensor) out.push_back(*value.tensor);
+  for (const CaseValue& part : value.parts) append_tensors(part, out);
 }
 
 // What the case and ours allow at element i of `want`: the larger of the two.
@@ -133,38 +143,47 @@ Bound joined(const NodeCase& wanted, const Tensor& want, const Bound& ours) {
 
 }  // namespace
 
-std::optional<NodeCase> load_case(const std::string& folder, const Module& empty, bool is_open,
-                                  CaseRefusal& why) {
-  const nlohmann::json description = description_of(folder);
+std::optional<NodeCase> load_case(const std::string& model, const ReadData& read, const Module& empty,
+                                  bool is_open, CaseRefusal& why) {
   Diagnostics diagnostics;
-  const Result<Module> imported =
-      frontend::import_onnx(folder + "/model.onnx", empty, frontend::ImportOptions(), diagnostics);
+  const Result<Module> imported = frontend::import_onnx(model, empty, frontend::ImportOptions(), diagnostics);
   if (!imported) return refuse(diagnostics, why);
   const Result<Module> checked = typecheck::check(*imported, diagnostics);
   if (!checked) return refuse(diagnostics, why);
 
-  NodeCase out{.module = *checked};
-  out.relative = description.at("rtol");
-  out.absolute = description.at("atol");
-  out.is_random = description.at("random");
-  const nlohmann::json& inputs = description.at("inputs");
   const Fn& main = *checked->function("main");
-  if (inputs.size() != main.params.size())
-    throw std::runtime_error(cat(inputs.size(), " inputs for ", main.params.size(), " parameters"));
-  Values values(folder, *checked, diagnostics);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    Result<Value> value = values.of(inputs[i], main.params[static_cast<uint32_t>(i)]->type);
+  std::vector<std::string> parameters;
+  for (const Var* p : main.params) parameters.push_back(p->name.str());
+  const Result<CaseData> data = read(parameters, diagnostics);
+  if (!data) return refuse(diagnostics, why);
+  if (data->inputs.size() != parameters.size())
+    throw std::runtime_error(cat(data->inputs.size(), " inputs for ", parameters.size(), " parameters"));
+  NodeCase out{.module = *checked};
+  out.relative = data->relative;
+  out.absolute = data->absolute;
+  out.is_random = data->is_random;
+  Values values(*checked, diagnostics);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    Result<Value> value = values.of(data->inputs[i], main.params[static_cast<uint32_t>(i)]->type);
     if (!value) return refuse(diagnostics, why);
     out.args.push_back(std::move(*value));
   }
-  if (!append_wanted(folder, description.at("outputs"), out.wanted, diagnostics))
-    return refuse(diagnostics, why);
+  for (const CaseValue& output : data->outputs) append_tensors(output, out.wanted);
   if (is_open) return out;
   const Result<driver::Model> fixed =
       driver::specialise({.module = out.module, .function = "main"}, out.args, diagnostics);
   if (!fixed) return refuse(diagnostics, why);
   out.module = fixed->module;
   return out;
+}
+
+std::optional<NodeCase> load_case(const std::string& folder, const Module& empty, bool is_open,
+                                  CaseRefusal& why) {
+  const nlohmann::json description = description_of(folder);
+  const auto read = [&](const std::vector<std::string>&, Diagnostics& diagnostics) {
+    return read_described(folder, description, diagnostics);
+  };
+  return load_case(folder + "/model.onnx", read, empty, is_open, why);
 }
 
 std::string wrong_result(const NodeCase& wanted, const std::vector<Tensor>& got,

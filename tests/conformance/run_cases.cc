@@ -24,6 +24,7 @@
 #include "tests/conformance/engine_batch.h"
 #include "tests/conformance/node_case.h"
 #include "tests/support/engine_skips.h"
+#include "tests/support/own_cache.h"
 
 namespace relay::tests {
 namespace {
@@ -178,5 +179,6 @@ int run(std::span<const std::string> words) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
+  relay::tests::keep_what_is_compiled();  // `graph` runs the kernels of `jit`
   return relay::tests::run(words);
 }

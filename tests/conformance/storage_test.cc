@@ -262,5 +262,35 @@ TEST(Storage, BitsOfSmallElements) {
          {0, 1});
 }
 
+TEST(Storage, ProductsOfMatrices) {
+  const auto product = [](int from, int to, const Tensor& a, const Tensor& b) {
+    TestModel m(kNewest);
+    auto* set = m.proto.add_opset_import();
+    set->set_domain("com.microsoft");
+    set->set_version(1);
+    m.input("a", {1, 2}, from).input("b", {2, 2}, from).floats("c", {2}, 8).floats("two", {1}, 2);
+    m.node("GemmFloat8", {"a", "b", "c", "two", "", "two"}, {"y"}).attr("dtype", to).attr("transB", 1);
+    m.attribute("alpha", ::onnx::AttributeProto::FLOAT).set_f(0.5f);
+    m.attribute("beta", ::onnx::AttributeProto::FLOAT).set_f(-1);
+    m.attr("activation", "Relu").last->set_domain("com.microsoft");
+    const std::vector<Tensor> out = run(m.output("y"), {Value(a), Value(b)});
+    return out.size() == 1 ? out[0] : Tensor();
+  };
+  // a b' = (11, 7), and 2 relu(a b' - 8) = (6, 0)
+  const auto of = [](DType dtype, const Shape& shape, const std::vector<double>& v) {
+    return tensor(dtype, shape, v);
+  };
+  const Tensor a = of(kFloat8E4M3, {1, 2}, {1, 2}), b = of(kFloat8E4M3, {2, 2}, {3, 4, 1, 3});
+  expect(product(kE4M3FN, TensorProto::FLOAT, a, b), kFloat32, {6, 0});
+  expect(product(kE4M3FN, kE5M2, a, b), kFloat8E5M2, {6, 0});
+  expect(product(TensorProto::FLOAT, TensorProto::FLOAT16, of(kFloat32, {1, 2}, {1, 2}),
+                 of(kFloat32, {2, 2}, {3, 4, 1, 3})),
+         kFloat16, {6, 0});
+  // 1 and 2 are 64 and 72 of FLOAT8E4M3FNUZ, 3 and 4 are 76 and 80.
+  expect(product(kE4M3FNUZ, TensorProto::FLOAT, of(kUInt8, {1, 2}, {64, 72}),
+                 of(kUInt8, {2, 2}, {76, 80, 64, 76})),
+         kFloat32, {6, 0});
+}
+
 }  // namespace
 }  // namespace relay::tests

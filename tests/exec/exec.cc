@@ -20,6 +20,7 @@
 #include "base/nearest.h"
 #include "tests/exec/joined_engines.h"
 #include "tests/support/engine_skips.h"
+#include "tests/support/own_cache.h"
 #include "tools/test_files/test_file.h"
 #include "tools/verify/exec_program.h"
 
@@ -204,6 +205,7 @@ class Shard {
 
 int main(int argc, char** argv) {
   using relay::tests::ExecTest;
+  relay::tests::keep_what_is_compiled();
   relay::tests::Shard shard;
   testing::InitGoogleTest(&argc, argv);
   for (const std::string& path : relay::tools::test_files_beneath("tests/exec")) {

@@ -9,6 +9,7 @@
 #include "base/cat.h"
 #include "driver/artifact.h"
 #include "driver/emitted.h"
+#include "driver/results.h"
 #include "tests/support/joined_artifacts.h"
 #include "toolchain/compiler.h"
 
@@ -46,14 +47,14 @@ std::string build_library(const std::vector<Item>& items, bool gpu, const std::s
   return toolchain::build_library(texts, compile, folder, library);
 }
 
-driver::Prepared opened(const std::string& library, size_t number, driver::Emitted emitted) {
+driver::Prepared opened(const Module& m, const std::string& library, size_t number, Item item) {
   const auto artifact = std::make_shared<driver::Artifact>();
   if (std::string wrong = artifact->open(library, 1, joined_entry(number)); !wrong.empty())
     return {{}, std::move(wrong)};
-  const auto program = std::make_shared<aot::Program>(std::move(*emitted.program));
-  return {[artifact, program](const std::vector<Value>& args) {
+  const auto program = std::make_shared<aot::Program>(std::move(*item.emitted.program));
+  return {driver::with_compared_result(m, item.function, [artifact, program](const std::vector<Value>& args) {
     return driver::outcome_of([&] { return artifact->run(*program, args); });
-  }};
+  })};
 }
 
 }  // namespace
@@ -79,7 +80,7 @@ void JoinedEngines::build(const driver::EngineAt& at, const driver::Options& opt
     }
   }
   for (size_t i = 0; i < items.size(); ++i)
-    prepared.emplace(items[i].function, opened(library, i, std::move(items[i].emitted)));
+    prepared.emplace(items[i].function, opened(program_.module(), library, i, items[i]));
   out.prepared = std::move(prepared);
 }
 

@@ -8,6 +8,7 @@
 #include "base/failure.h"
 #include "base/hash.h"
 #include "driver/engines.h"
+#include "driver/results.h"
 #include "driver/tolerance.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
@@ -48,8 +49,11 @@ Outcome run_on_jit(std::string_view bytes) {
   if (out.kind != Outcome::Kind::kAccepted) return out;
   out.kind = Outcome::Kind::kNotRun;
   for (const RunnableCall& call : runnable_calls(*checked, hash_text(bytes))) {
-    const driver::Outcome want = driver::outcome_of(
-        [&] { return interp::Machine(*checked, run_limits()).call(call.function, call.args); });
+    const driver::Outcome want = driver::outcome_of([&] {
+      Value result = interp::Machine(*checked, run_limits()).call(call.function, call.args);
+      driver::compare_result(*checked, call.function, call.args, result);
+      return result;
+    });
     if (want.kind == Kind::kExhausted) return {Outcome::Kind::kExhausted};
     driver::Prepared engine;
     try {

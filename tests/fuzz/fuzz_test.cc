@@ -42,7 +42,7 @@ TEST_P(Mutations, SeedsAreSound) {
 
 TEST_P(Mutations, AreAcceptedOrRefused) {
   const uint64_t count = mutations();
-  const Tally tally = run_campaign(reader(), kSeed, 0, count, in(std::chrono::hours(1)));
+  const Tally tally = run_campaign(reader(), kSeed, 0, count, in(std::chrono::hours(1)), reader().limits);
   for (const Finding& f : tally.findings) {
     ADD_FAILURE() << "mutation " << f.index << ": " << f.what << "\nbazel run //tests/fuzz -- --reader "
                   << reader().name << " --seed " << kSeed << " --index " << f.index;

@@ -57,6 +57,12 @@ std::string mutate_program(const std::string& text, const Seeds& seeds, Random& 
 // One call of one of the operators, with operands and attributes of its kind.
 std::string program_of_one_call(Random& random);
 
+// For the same programs: names become what closes, continues or expands something elsewhere.
+std::string mutate_names(const std::string& text, const Seeds& seeds, Random& random);
+// For the same programs: a form nests in itself, up to tens of thousands of times. The result has
+// at most 512 KiB more than the seed.
+std::string mutate_depth(const std::string& text, const Seeds& seeds, Random& random);
+
 // For ONNX models that are to be run: the same.
 std::string mutate_onnx(const std::string& model, const Seeds& seeds, Random& random);
 

@@ -54,6 +54,12 @@ Outcome read_text(std::string_view bytes) {
   return judge(checked.ok(), diagnostics, sources);
 }
 
+// The text is read, printed and read back, and then it is run.
+Outcome read_and_run(std::string_view bytes) {
+  Outcome read = read_text(bytes);
+  return read.kind == Kind::kAccepted ? run_text(bytes) : read;
+}
+
 Outcome read_pattern(std::string_view bytes) {
   Diagnostics diagnostics;
   const ParseOptions options;
@@ -240,6 +246,8 @@ const std::vector<Reader>& readers() {
       {"vta-stream", vta_stream_seeds, mutate_vta_stream, read_vta_stream},
       // What is read is also checked and run.
       {"run", function_seeds, mutate_program, run_text, false},
+      {"names", function_seeds, mutate_names, read_and_run, false},
+      {"deep", function_seeds, mutate_depth, read_and_run, false, {.memory_mib = 2048, .cpu_seconds = 10}},
       {"run-onnx", runnable_model_seeds, mutate_onnx, run_model, false},
       {"run-graph", graph_seeds, mutate_text, run_graph},
   };

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <new>
+#include <unordered_set>
+#include <vector>
 
 #include "base/cat.h"
 #include "base/failure.h"
@@ -45,21 +47,24 @@ constexpr int64_t kTooMany = int64_t{1} << 30;
 constexpr size_t kMostFunctions = 4;
 constexpr uint64_t kFuel = 20'000;
 
-bool is_of_size_to_run(Type t) {
-  if (const auto* tensor = t->as<TensorType>()) {
-    const std::optional<Shape> shape = tensor->static_shape();
-    if (!shape) return true;
-    const std::optional<int64_t> count = element_count(*shape);
-    return !count || *count <= kMostElements || *count >= kTooMany;
-  }
-  bool fits = true;
-  for_each_part(t, [&](Type part) { fits = fits && is_of_size_to_run(part); });
-  return fits;
+bool is_of_size_to_run(const TensorType& t) {
+  const std::optional<Shape> shape = t.static_shape();
+  if (!shape) return true;
+  const std::optional<int64_t> count = element_count(*shape);
+  return !count || *count <= kMostElements || *count >= kTooMany;
 }
 
+// Types share parts, so each is looked at once.
 bool is_of_size_to_run(const Fn& fn) {
-  for (Expr e : post_order(&fn)) {
-    if (e->type && !is_of_size_to_run(e->type)) return false;
+  std::unordered_set<Type> seen;
+  std::vector<Type> pending;
+  for (Expr e : post_order(&fn)) pending.push_back(e->type);
+  while (!pending.empty()) {
+    const Type t = pending.back();
+    pending.pop_back();
+    if (!t || !seen.insert(t).second) continue;
+    if (const auto* tensor = t->as<TensorType>(); tensor && !is_of_size_to_run(*tensor)) return false;
+    for_each_part(t, [&](Type part) { pending.push_back(part); });
   }
   return true;
 }

@@ -59,7 +59,11 @@ Expr Generator::call_of(Callable& f, int depth) {
       args.push_back(f.fuel ? Expr(b_.call(b_.op(op::kSubtract), {f.fuel, b_.scalar(kInt32, 1)}))
                             : Expr(b_.scalar(kInt32, in_.below(4))));
     } else {
-      args.push_back(expr(substituted(arg, f.instance), depth - 1));
+      const Type type = substituted(arg, f.instance);
+      // What a variable names may be an operator, which compares nothing. What stands for a type
+      // parameter has no extents before the call.
+      const bool compares = f.callee->as<Global>() && arg->kind == TypeKind::kTensor;
+      args.push_back(compares ? operand(type, depth - 1) : expr(type, depth - 1));
     }
   }
   return b_.call(f.callee, args);
@@ -70,9 +74,10 @@ Expr Generator::curried_call(Type t, int depth) {
   std::vector<Type> args;
   for (uint32_t n = 1 + in_.below(2); n-- > 0;) args.push_back(type(Allow::kAll, 1));
   const FnType* fn = context_.fn_type({}, args, t);
-  Expr callee = in_.below(2) == 0 ? lambda(*fn, depth - 1, in_.below(2) == 0) : expr(fn, depth - 1);
+  const bool literal = in_.below(2) == 0, annotated = literal && in_.below(2) == 0;
+  Expr callee = literal ? lambda(*fn, depth - 1, annotated) : expr(fn, depth - 1);
   std::vector<Expr> operands;
-  for (Type arg : args) operands.push_back(expr(arg, depth - 1));
+  for (Type arg : args) operands.push_back(annotated ? operand(arg, depth - 1) : expr(arg, depth - 1));
   return b_.call(callee, operands);
 }
 

@@ -1,13 +1,18 @@
-// Deep and long programs (nests.h) on the engines that compile in this process: `jit` runs all of
-// them, `graph` those that are static dataflow, with the interpreter's result and in linear time.
+// Deep and long programs (nests.h) on engines that compile. `jit` runs all of them, and `graph`
+// those that are static dataflow, with the interpreter's result and in linear time. `aot-cpp` runs
+// shorter ones. `vta` has no layers in such programs, and runs them as `jit` does.
 #include <gtest/gtest.h>
 
 #include <ctime>
 
+#include "base/file.h"
+#include "driver/artifact.h"
+#include "driver/emitted.h"
 #include "driver/engines.h"
 #include "interp/machine.h"
 #include "tests/property/nests.h"
 #include "tests/property/run.h"
+#include "tests/support/joined_artifacts.h"
 
 namespace relay::property {
 namespace {
@@ -57,7 +62,7 @@ TEST_P(DeepOnEngines, JitRunsIt) {
   const Result<Module> whole = typed_nest(nest, nest.times), part = typed_nest(nest, nest.times / kPart);
   ASSERT_TRUE(whole && part);
   const std::string expected = inside(interp::Machine(*whole).call("main", {}));
-  for (const int level : {0, 2}) {
+  for (const int level : {0, 2, 3}) {
     const double before = run("jit", *part, level).seconds;
     const Timed got = run("jit", *whole, level);
     EXPECT_EQ(got.result, expected) << "at -O" << level << got.skipped;
@@ -71,7 +76,7 @@ TEST_P(DeepOnEngines, GraphRunsItOrSaysWhyNot) {
   const Result<Module> whole = typed_nest(nest, nest.times), part = typed_nest(nest, nest.times / kPart);
   ASSERT_TRUE(whole && part);
   const std::string expected = inside(interp::Machine(*whole).call("main", {}));
-  for (const int level : {0, 2}) {
+  for (const int level : {0, 2, 3}) {
     const double before = run("graph", *part, level).seconds;
     const Timed got = run("graph", *whole, level);
     EXPECT_LT(got.seconds, kMostTimes * before + kNoise) << "at -O" << level;
@@ -81,6 +86,48 @@ TEST_P(DeepOnEngines, GraphRunsItOrSaysWhyNot) {
     } else {
       EXPECT_EQ(got.result, expected) << "at -O" << level;
     }
+  }
+}
+
+// A compiler takes seconds for what engines in this process take milliseconds for. So these are a
+// tenth as long, and a hundredth where control nests in the code (aot/limits.h). All are in one
+// library.
+int compiled_times(const Nest& nest) { return nest.times / (nest.has_code ? 10 : 100); }
+
+TEST(DeepAheadOfTime, LibraryRunsThem) {
+  struct Item {
+    const char* name;
+    std::string expected;
+    driver::Emitted emitted;
+  };
+  std::vector<Item> items;
+  size_t without_result = 0;
+  for (const Nest& nest : nests()) {
+    const Result<Module> typed = typed_nest(nest, compiled_times(nest));
+    ASSERT_TRUE(typed.ok());
+    driver::Options options;
+    options.opt_level = 0;
+    options.target = target::target_of("sse2");
+    driver::Emitted emitted = driver::emit_aot(*typed, "main", options);
+    if (emitted.program) {
+      items.push_back({nest.name, inside(interp::Machine(*typed).call("main", {})), std::move(emitted)});
+      continue;
+    }
+    // Functions and cells are no results of artifacts.
+    ++without_result;
+    EXPECT_EQ(emitted.refusal.all().front().slug().name(), "not-ahead-of-time") << nest.name;
+  }
+  EXPECT_EQ(without_result, 4u);
+  TemporaryFolder folder;
+  ASSERT_EQ(folder.make(), "");
+  const std::string library = folder.path() + "/model.so";
+  std::vector<const aot::Sources*> sources;
+  for (const Item& item : items) sources.push_back(&item.emitted.sources);
+  ASSERT_EQ(tests::build_unoptimised(tests::joined(sources, kernel::print::kCppDialect), library), "");
+  for (size_t i = 0; i < items.size(); ++i) {
+    driver::Artifact artifact;
+    ASSERT_EQ(artifact.open(library, 1, tests::joined_entry(i)), "") << items[i].name;
+    EXPECT_EQ(inside(artifact.run(*items[i].emitted.program, {})), items[i].expected) << items[i].name;
   }
 }
 

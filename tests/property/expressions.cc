@@ -66,6 +66,20 @@ Expr Generator::opened(const TensorType& t, int depth) {
   return b_.let(x, expr(closed(t), depth), x);
 }
 
+// What is given to somebody who has said its type, and compares the extents that are not known
+// before the program runs: now and then `?` stands for one, and now and then it is another one.
+Expr Generator::operand(Type t, int depth) {
+  const auto* tensor = t->as<TensorType>();
+  if (!options_.open_extents || options_.dataflow || !tensor || tensor->rank() == 0 || !in_.once_in(12))
+    return expr(t, depth);
+  const uint32_t axis = in_.below(static_cast<uint32_t>(tensor->rank()));
+  std::vector<Dim> made(tensor->dims.begin(), tensor->dims.end()), said = made;
+  if (in_.once_in(6)) made[axis] = dim();
+  said[axis] = Dim::unknown();
+  const Var* x = variable(with_dims(*tensor, said));
+  return b_.let(x, expr(closed(*with_dims(*tensor, made)), depth), x);
+}
+
 // Extents that only a run tells get a name: match_shape %x: Tensor[(s), ...] = value; ...
 Expr Generator::match_shape(Type t, int depth) {
   if (!options_.open_extents) return nullptr;
@@ -110,7 +124,7 @@ Expr Generator::any_form(Type t, int depth) {
     case 27: return call(t, depth);
     case 28: return in_.below(3) == 2 ? match_shape(t, depth) : curried_call(t, depth);
     case 29: return projection(t, depth);
-    case 30: return read(t, depth);
+    case 30: return in_.below(2) == 0 ? read(t, depth) : shared_cell(t, depth);
     case 31:
     case 10:
     case 9: return using_any(t, depth);
@@ -134,8 +148,11 @@ Expr Generator::form_of(Type t, int depth) {
   if (const auto* data = t->as<DataType>()) {
     const auto& ctors = program_.module.data_type(data->name.text())->ctors;
     const Constructor& ctor = *ctors[in_.below(static_cast<uint32_t>(ctors.size()))];
+    const std::vector<Type> types = fields_of(ctor, *data);
     std::vector<Expr> fields;
-    for (Type field : fields_of(ctor, *data)) fields.push_back(expr(field, depth - 1));
+    // A field that is declared with extents is compared with them.
+    for (size_t i = 0; i < types.size(); ++i)
+      fields.push_back(types[i] == ctor.fields[i] ? operand(types[i], depth - 1) : expr(types[i], depth - 1));
     return constructed(ctor, fields, data);
   }
   const bool is_number = std::find(number_vars_.begin(), number_vars_.end(), t) != number_vars_.end();
@@ -177,11 +194,16 @@ Expr Generator::let_in(const Var* x, Type bound, Expr value, Type t, int depth) 
 
 Expr Generator::let(Type t, int depth) {
   const Type bound = options_.dataflow ? Type(tensor_type()) : in_.below(3) == 0 ? t : type(Allow::kAll, 2);
-  Expr value = expr(bound, depth - 1);
-  return let_in(variable(bound, in_.below(2) == 1), bound, value, t, depth - 1);
+  const bool annotated = in_.below(2) == 1;
+  Expr value = annotated ? operand(bound, depth - 1) : expr(bound, depth - 1);
+  return let_in(variable(bound, annotated), bound, value, t, depth - 1);
 }
 
 Expr Generator::let_function(Type t, int depth) {
+  if (t->kind == TypeKind::kTensor && in_.below(3) == 2) {  // of a type that operators have, too
+    const FnType* fn = context_.fn_type({}, std::vector<Type>(1 + in_.below(2), t), t);
+    return let_in(variable(fn, true), fn, function_value(*fn, depth - 1), t, depth - 1);
+  }
   std::vector<Type> args;
   for (uint32_t n = 1 + in_.below(2); n-- > 0;) args.push_back(type(Allow::kAll, 1));
   const FnType* fn = context_.fn_type({}, args, in_.below(4) == 3 ? type(Allow::kAll, 2) : t);
@@ -270,49 +292,6 @@ Expr Generator::with_fuel(const Var* fuel, size_t callable, Type t, int depth) {
     own_fuel_ = nullptr;
   }
   return b_.if_(out_of_fuel, base, again);
-}
-
-// ---- references ----
-
-Expr Generator::let_cell(Type t, int depth) {
-  Type contents = type(Allow::kData, 1);
-  if (has_function(contents)) contents = context_.scalar_type(kFloat32);
-  Expr value = b_.ref_new(expr(contents, depth - 1));
-  const Type cell = context_.ref_type(contents);
-  return let_in(variable(cell, in_.below(3) == 2), cell, value, t, depth);
-}
-
-// A write to a cell in scope, before the value or in a tuple beside it.
-Expr Generator::effect_first(Type t, int depth) {
-  std::vector<Binding> cells;
-  for (const Binding& x : scope_) {
-    if (x.type->kind == TypeKind::kRef) cells.push_back(x);
-  }
-  if (cells.empty()) return let_cell(t, depth);
-  const Binding cell = in_.choose(cells);
-  Expr value = expr(cell.type->as<RefType>()->contents, depth - 1);
-  Expr write = b_.ref_write(cell.var, value);
-  switch (in_.below(3)) {
-    case 1: return b_.proj(b_.tuple({write, expr(t, depth - 1)}), 1);
-    case 2: {
-      Expr before = expr(t, depth - 1);
-      return b_.proj(b_.tuple({before, write}), 0);
-    }
-    default: {
-      const Type unit = context_.tuple_type({});
-      const Var* x = variable(unit, false);
-      const Inside inside(*this);
-      bind(x, unit);
-      return b_.let(x, write, expr(t, depth - 1));
-    }
-  }
-}
-
-Expr Generator::read(Type t, int depth) {
-  if (has_function(t)) return nullptr;
-  const Type cell = context_.ref_type(t);
-  if (Expr x = one_of_scope(cell)) return b_.ref_read(x);
-  return in_.below(2) == 0 ? nullptr : b_.ref_read(expr(cell, depth - 1));
 }
 
 // ---- branches ----

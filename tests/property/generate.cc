@@ -15,7 +15,8 @@ Program generate(std::span<const uint8_t> bytes, const GenerateOptions& options)
 }
 
 Program Generator::run() {
-  if (options_.sometimes_network && in_.once_in(4)) return generate_network(in_);
+  if (options_.sometimes_network && in_.once_in(4))
+    return generate_network(in_, options_.dataflow ? Recursion::kNone : Recursion::kMay);
   if (options_.sometimes_dataflow) options_.dataflow = in_.once_in(4);
   if (!options_.dataflow) {
     data_types();
@@ -201,10 +202,15 @@ void Generator::main_function() {
   }
   const uint32_t count = in_.below(4);
   for (uint32_t i = 0; i < count; ++i) args.push_back(tensor_type());
+  // A parameter of the type of the result: so it often has a part in it.
+  if (options_.float_result) args.push_back(tensor_type(in_.below(3), kFloat32));
   Type result = nullptr;
   if (options_.dataflow) {
     result = tensor_type();
     if (in_.below(3) == 2) result = context_.tuple_type(std::vector<Type>{result, tensor_type()});
+  } else if (options_.float_result) {
+    result = args.back();
+    if (in_.below(3) == 2) result = context_.tuple_type(std::vector<Type>{tensor_type(), result});
   } else {
     result = type(Allow::kData, 2);
   }

@@ -29,6 +29,9 @@ struct GenerateOptions {
   // Some types have extents that are not known before the program runs (`?`).
   bool open_extents = true;
   uint32_t most_expressions = 120;
+  // What @main gives is a tensor of floats, or a tuple of tensors with one: it has a gradient. A
+  // parameter has the type of that tensor.
+  bool float_result = false;
 };
 
 struct Program {

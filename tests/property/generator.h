@@ -1,5 +1,5 @@
 // Generator: the state of generating one program. Its members are in generate.cc (modules and
-// functions), types.cc, expressions.cc (forms), calls.cc and operators.cc.
+// functions), types.cc, expressions.cc (forms), cells.cc, calls.cc and operators.cc.
 #pragma once
 
 #include <functional>
@@ -95,6 +95,7 @@ class Generator {
   Expr leaf(Type t);
   Expr constant(const TensorType& t);
   Expr opened(const TensorType& t, int depth);
+  Expr operand(Type t, int depth);
   Expr match_shape(Type t, int depth);
   Expr any_form(Type t, int depth);
   Expr form_of(Type t, int depth);
@@ -102,15 +103,12 @@ class Generator {
   Expr let_function(Type t, int depth);
   Expr let_generic(Type t, int depth);
   Expr let_loop(Type t, int depth);
-  Expr let_cell(Type t, int depth);
-  Expr effect_first(Type t, int depth);
   Expr if_(Type t, int depth);
   Expr match_(Type t, int depth);
   Expr projection(Type t, int depth);
   Expr using_(Binding x, Type t, int depth);
   Expr using_any(Type t, int depth);
   Expr let_in(const Var* x, Type bound, Expr value, Type t, int depth);
-  Expr read(Type t, int depth);
   Expr shared(Type t);
   Expr lambda(const FnType& t, int depth, bool annotated);
   Expr with_fuel(const Var* fuel, size_t callable, Type t, int depth);
@@ -134,6 +132,12 @@ class Generator {
   // in the meantime.
   class Inside;
 
+  // ---- cells.cc ----
+  Expr let_cell(Type t, int depth);
+  Expr shared_cell(Type t, int depth);
+  Expr effect_first(Type t, int depth);
+  Expr read(Type t, int depth);
+
   // ---- calls.cc ----
   std::vector<Callable> callables(Type result);
   Expr call(Type t, int depth);
@@ -147,6 +151,7 @@ class Generator {
   Expr operation_on_numbers(Type t, int depth);
   Expr apply(std::string_view op, const std::vector<Type>& args, const std::vector<AttrArg>& attrs,
              Type result, int depth, std::optional<uint32_t> field = {});
+  Expr of_shape_argument(std::string_view name, const TensorType* data, const TensorType& t, int depth);
   Expr fill(const TensorType& t);
   Expr elementwise(const TensorType& t, int depth);
   Expr reduction(const TensorType& t, int depth);

@@ -5,12 +5,14 @@
 #include <map>
 #include <set>
 
+#include "ir/analysis.h"
 #include "ir/traverse.h"
 #include "op/registry.h"
 #include "tests/property/generate.h"
 #include "tests/property/laws.h"
 #include "tests/property/run.h"
 #include "tests/property/shrink.h"
+#include "typecheck/check.h"
 
 namespace relay::property {
 namespace {
@@ -24,14 +26,18 @@ TEST(Generator, MakesEveryFormPatternAndManyOperators) {
   std::map<ExprKind, int> forms;
   std::map<PatternKind, int> patterns;
   std::set<std::string_view> operators;
-  int generic = 0, related = 0, symbolic = 0, open = 0;
+  int generic = 0, related = 0, symbolic = 0, open = 0, shared_cells = 0, compared = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     const Program p = generate(bytes_of_seed(seed));
+    Diagnostics diagnostics;
+    if (const auto typed = typecheck::infer(p.module, diagnostics)) compared += !typed->checks.empty();
     for (const auto& [name, fn] : p.module.functions()) {
       generic += !fn->type_params.empty();
       related += !fn->where.empty();
+      const NodeMap<uint32_t> uses = scopes(fn).uses;
       for (Expr e : post_order(fn)) {
         ++forms[e->kind];
+        shared_cells += e->kind == ExprKind::kRefNew && uses.get(e) > 1;
         if (const op::OpDef* def = op::callee(e)) operators.insert(def->name);
         if (const auto* let = e->as<Let>(); let && let->x->annotation)
           open += show(let->x->annotation).find('?') != std::string::npos;
@@ -52,6 +58,8 @@ TEST(Generator, MakesEveryFormPatternAndManyOperators) {
   EXPECT_GT(related, 50);
   EXPECT_GT(symbolic, 200);
   EXPECT_GT(open, 50);
+  EXPECT_GT(shared_cells, 100);
+  EXPECT_GT(compared, 30);
   EXPECT_GT(operators.size(), 45u);
 }
 

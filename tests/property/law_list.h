@@ -22,7 +22,8 @@ std::string broken_types(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_annotations(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_mistakes(const Program& p, ByteSource choices, Tally& tally);
 // laws_runs.cc
-std::vector<std::string> every_pass();  // what is counted where a pass changes a program
+std::vector<std::string> every_pass();   // what is counted where a pass changes a program
+std::vector<std::string> every_level();  // ... where the whole of a level was run
 std::string broken_passes(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_pipelines(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_extents(const Program& p, ByteSource choices, Tally& tally);
@@ -33,6 +34,7 @@ std::string broken_artifact(const Program& p, ByteSource choices, Tally& tally);
 std::vector<std::string> broken_aot(std::span<Asked> asked, Tally& tally);
 std::vector<std::string> broken_cuda(std::span<Asked> asked, Tally& tally);
 // laws_gradients.cc
+std::vector<std::string> gradient_demands();
 std::string broken_gradient(const Program& p, ByteSource choices, Tally& tally);
 // laws_graphs.cc
 std::string broken_written_graph(const Program& p, ByteSource choices, Tally& tally);

@@ -37,12 +37,15 @@ struct Law {
   std::string_view counts = {};
   uint32_t share = 0;
   bool compiles = false;  // asks a C++ compiler
-  // Each of these must have been counted at least once.
+  // Each of these must have been counted kLeastDemanded times, or more.
   std::vector<std::string> (*demands)() = nullptr;
   // How each of the programs is broken: of laws that compile many programs at once. The answer
   // about a program must not depend on the others.
   std::vector<std::string> (*broken_together)(std::span<Asked> asked, Tally& tally) = nullptr;
 };
+
+// What was counted less often would be lost unnoticed by the next change of the generator.
+inline constexpr uint64_t kLeastDemanded = 5;
 
 // How many programs a law is asked of at once, if it can be.
 inline constexpr uint64_t kTogether = 40;

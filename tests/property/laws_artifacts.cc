@@ -1,12 +1,11 @@
 // Laws about artifacts of the ahead-of-time compiler: many programs become one library, and each is
 // run through its C interface.
-#include "aot/build.h"
 #include "aot/cuda/build.h"
 #include "base/cat.h"
 #include "base/file.h"
 #include "driver/artifact.h"
 #include "driver/emitted.h"
-
+#include "driver/results.h"
 #include "tests/property/law_list.h"
 #include "tests/support/joined_artifacts.h"
 
@@ -22,14 +21,7 @@ struct Compiler {
 };
 
 std::string build_for_cpu(const aot::Sources& sources, const std::string&, const std::string& library) {
-  Diagnostics diagnostics;
-  toolchain::CompileOptions compile;
-  compile.opt_level = 0;
-  // What runs once needs no optimisation, and warnings are a matter of other tests
-  // (aot/compilers_test.cc).
-  compile.compile_flags = {"-O0", "-w"};
-  return aot::build(sources, aot::Weights::kEmbedded, compile, library, diagnostics) ? std::string()
-                                                                                     : diagnostics.render({});
+  return tests::build_unoptimised(sources, library);
 }
 
 const Compiler kCpu{driver::emit_aot, kernel::print::kCppDialect, build_for_cpu};
@@ -39,6 +31,7 @@ const Compiler kGpu{driver::emit_aot_cuda, kernel::print::kCudaDialect, aot::cud
 struct Item {
   size_t number;  // among those that are asked about
   int level;
+  Module module;
   Run want;
   double slack;
   std::vector<Value> args;
@@ -70,7 +63,7 @@ class Batch {
     const Program& p = asked_[i].program;
     const Result<Module> m = checked(p.module, wrong);
     if (!m) return wrong;
-    const Run want = interpret(*m, p.args);
+    const Run want = result_of_engine(*m, p.args);
     count(want, tally_);
     if (!comparable(p, want) || want.kind == Run::Kind::kExhausted) return {};
     driver::Options options;
@@ -81,7 +74,7 @@ class Batch {
       return {};
     }
     tally_["static dataflow"] += emitted.program->functions.empty();
-    items_.push_back({i, options.opt_level, want, slack(p, want), p.args, std::move(emitted)});
+    items_.push_back({i, options.opt_level, *m, want, slack(p, want), p.args, std::move(emitted)});
     return {};
   }
 
@@ -112,8 +105,11 @@ class Batch {
     if (const std::string wrong = artifact.open(library, 1, tests::joined_entry(number)); !wrong.empty())
       return at(item, wrong);
     for (int i = 0; i < 2; ++i) {
-      const driver::Outcome got =
-          driver::outcome_of([&] { return artifact.run(*item.emitted.program, item.args); });
+      const driver::Outcome got = driver::outcome_of([&] {
+        Value result = artifact.run(*item.emitted.program, item.args);
+        driver::compare_result(item.module, "main", item.args, result);
+        return result;
+      });
       if (const std::string differs = difference(got, item.want, item.slack); !differs.empty())
         return at(item, differs);
     }

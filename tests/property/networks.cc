@@ -10,7 +10,9 @@
 #include <cmath>
 #include <optional>
 
+#include "base/cat.h"
 #include "op/apply.h"
+#include "op/ops.h"
 #include "op/registry.h"
 #include "op/relation.h"
 #include "op/tensor/attributes.h"
@@ -27,7 +29,8 @@ using Attributes = std::vector<AttrArg>;
 
 class Network {
  public:
-  explicit Network(ByteSource& in) : in_(in), context_(program_.module.context()), b_(context_) {}
+  Network(ByteSource& in, Recursion recursion)
+      : in_(in), recursion_(recursion), context_(program_.module.context()), b_(context_) {}
 
   Program run() {
     images_ = in_.below(3) != 2;
@@ -71,8 +74,11 @@ class Network {
     }
     return out;
   }
+  // Now and then an element is denormal: a compiler may take it for 0.
   Node constant(const Shape& shape) {
-    const Expr e = b_.constant(numbers(shape));
+    Tensor values = numbers(shape);
+    if (values.size() > 0 && in_.once_in(8)) values.set(values.size() / 2, 0x1p-130);
+    const Expr e = b_.constant(std::move(values));
     return {e, context_.tensor_type(std::vector<Dim>(shape.begin(), shape.end()), kFloat32)};
   }
 
@@ -148,13 +154,15 @@ class Network {
         return call(in_.below(2) == 0 ? "add" : "multiply", {x, constant(one)});
       }
       case 6: {
-        if (in_.below(2) == 0) return call("divide", {x, power_of_two()});
+        if (in_.below(3) != 2) return divided(x);
         const std::optional<Node> wide = call("cast", {x}, {{"dtype", kFloat64}});
         return wide ? call("cast", {*wide}, {{"dtype", kFloat32}}) : wide;
       }
       default: return call(in_.choose(kFunctions), {x});
     }
   }
+
+  std::optional<Node> divided(const Node& x) { return call("divide", {x, power_of_two()}); }
 
   // A value of the same type, if there is another.
   Node same(const Node& x) {
@@ -169,11 +177,11 @@ class Network {
 
   std::optional<Node> image_layer(const Node& x) {
     switch (in_.below(14)) {
+      case 3: return in_.below(2) == 0 ? branches(x) : in_blocks(x);
       case 4: return pooling(x);
       case 5: return normalised(x);
       case 6: return transposed_convolution(x);
-      case 7:
-        return call("mean", {x}, {{"axis", std::vector<int64_t>{2, 3}}, {"keepdims", in_.below(2) == 0}});
+      case 7: return reduced(x);
       case 8: {
         const Node other = same(x);
         return concatenated({x, other}, 1);
@@ -185,6 +193,19 @@ class Network {
       case 13: return in_blocks(x);
       default: return convolution(x);
     }
+  }
+
+  // A mean of all pixels; or reductions of one tensor along two axes, which share no kernel. No
+  // kernel before makes that tensor on its way: it follows from the input.
+  std::optional<Node> reduced(const Node& x) {
+    const uint32_t kind = in_.below(3);
+    if (kind < 2) return call("mean", {x}, {{"axis", std::vector<int64_t>{2, 3}}, {"keepdims", kind == 0}});
+    const Node shared = must(call("negative", {values_.front()}));
+    const auto along = [&](std::string_view name, int64_t axis) {
+      return call(name, {shared}, {{"axis", std::vector<int64_t>{axis}}, {"keepdims", true}});
+    };
+    const std::optional<Node> rows = along("mean", 2), columns = along("max", 3);
+    return rows && columns ? call("add", {*rows, *columns}) : std::nullopt;
   }
 
   // Convolutions of one input, side by side.
@@ -230,17 +251,32 @@ class Network {
     const int64_t groups = kind == 5 ? from : kind == 4 && from % 2 == 0 ? 2 : 1;
     const int64_t to = kind == 5 ? from : in_.choose(channels) * (groups == 2 ? 2 : 1);
     const int64_t around = in_.below(3) == 2 ? 0 : width / 2;
-    const bool before = around > 0 && in_.below(6) == 5;  // an operator of its own pads
+    const bool before = around > 0 && in_.once_in(4);  // an operator of its own pads
     const Node from_x = before ? padded(x, 1, 0).value_or(x) : x;
     const std::optional<Node> y = call("nn.conv2d", {from_x, constant({to, from / groups, width, width})},
                                        {{"strides", std::vector<int64_t>{stride, stride}},
                                         {"padding", std::vector<int64_t>{around, around}},
                                         {"dilation", std::vector<int64_t>{dilation, dilation}},
                                         {"groups", groups}});
-    if (!y || in_.below(2) == 0) return y;
-    const std::optional<Node> biased =
-        in_.below(2) == 0 ? normalised(*y) : call("nn.bias_add", {*y, constant({to})});
-    return biased && in_.below(2) == 0 ? call("nn.relu", {*biased}) : biased;
+    if (!y || in_.below(3) == 0) return y;
+    const std::optional<Node> changed = after_convolution(*y, to);
+    return changed && in_.below(2) == 0 ? call("nn.relu", {*changed}) : changed;
+  }
+
+  std::optional<Node> after_convolution(const Node& y, int64_t channels) {
+    switch (in_.below(3)) {
+      case 1: return call("nn.bias_add", {y, constant({channels})});
+      case 2: return scaled(y, {channels, 1, 1});
+      default: return normalised(y);
+    }
+  }
+  // Multiplied by positive factors of this shape, behind what such factors may cross.
+  std::optional<Node> scaled(const Node& y, const Shape& shape) {
+    Tensor factors(kFloat32, shape);
+    for (int64_t i = 0; i < factors.size(); ++i) factors.set(i, std::ldexp(1, static_cast<int>(i % 3) - 1));
+    const Node by{b_.constant(std::move(factors)),
+                  context_.tensor_type(std::vector<Dim>(shape.begin(), shape.end()), kFloat32)};
+    return call("multiply", {must(call("nn.leaky_relu", {y}, {{"alpha", 0.25}})), by});
   }
 
   std::optional<Node> transposed_convolution(const Node& x) {
@@ -308,8 +344,8 @@ class Network {
         return call("nn.layer_norm", {x, constant({x.extent(1)}), constant({x.extent(1)})},
                     {{"epsilon", 0.25}});
       case 4: return gates(x);
-      case 5:
-      case 6: return recurrence(x);
+      case 5: return recurrence(x);
+      case 6: return recursion_ == Recursion::kMay ? recursion(x) : recurrence(x);
       case 7: return attention(x);
       case 8: return batches(x);
       default: return dense(x, in_.below(2) == 0 ? kUnits : 1 + in_.below(9));
@@ -319,16 +355,27 @@ class Network {
   std::optional<Node> dense(const Node& x, int64_t units) {
     const std::optional<Node> y = in_.below(3) == 2 ? call("nn.matmul", {x, constant({x.extent(1), units})})
                                                     : call("nn.dense", {x, constant({units, x.extent(1)})});
-    return y && in_.below(2) == 0 ? call("nn.bias_add", {*y, constant({units})}) : y;
+    if (!y) return y;
+    switch (in_.below(3)) {
+      case 1: return y;
+      case 2: return scaled(*y, {units});
+      default: return call("nn.bias_add", {*y, constant({units})});
+    }
   }
 
-  // Products of one input.
+  // Products of one input: sigmoid(x a) * (tanh(x b) + tanh(x c) + ...).
   std::optional<Node> gates(const Node& x) {
     const int64_t units = in_.below(2) == 0 ? kUnits : 8;
-    const std::optional<Node> a = call("nn.dense", {x, constant({units, x.extent(1)})}),
-                              b = call("nn.dense", {x, constant({units, x.extent(1)})});
-    if (!a || !b) return std::nullopt;
-    return call("multiply", {must(call("sigmoid", {*a})), must(call("tanh", {*b}))});
+    const auto product = [&] { return call("nn.dense", {x, constant({units, x.extent(1)})}); };
+    const std::optional<Node> open = product();
+    std::optional<Node> sum;
+    for (uint32_t n = 1 + in_.below(3); n-- > 0;) {
+      const std::optional<Node> y = product();
+      if (!open || !y) return std::nullopt;
+      const Node now = must(call("tanh", {*y}));
+      sum = sum ? call("add", {*sum, now}) : now;
+    }
+    return call("multiply", {must(call("sigmoid", {*open})), must(sum)});
   }
 
   // Steps that multiply the state by one weight.
@@ -349,6 +396,28 @@ class Network {
       state = call("add", {must(call("multiply", {open, now})), must(call("multiply", {open, *state}))});
     }
     return state;
+  }
+
+  // The same as a function that calls itself. Each turn multiplies the input, too, which is the
+  // same in all turns:
+  //   def @turns(%n: int32, %s, %x) { if (%n <= 0) { %s } else { @turns(%n - 1, f(%s, %x), %x) } }
+  std::optional<Node> recursion(const Node& x) {
+    const std::string name = cat("turns", program_.module.functions().size());
+    const Type count = context_.scalar_type(kInt32);
+    const Var *n = b_.var("n", count), *s = b_.var("s", x.type), *same = b_.var("x", x.type);
+    const std::optional<Node> of_state = dense_of_units({s, x.type}),
+                              of_input = dense_of_units({same, x.type});
+    if (!of_state || !of_input) return std::nullopt;
+    const Node next = must(call("tanh", {must(call("add", {*of_state, *of_input}))}));
+    const Expr less = b_.call(b_.op(op::kSubtract), {n, b_.scalar(kInt32, 1)}),
+               over = b_.call(b_.op(op::kLessEqual), {n, b_.scalar(kInt32, 0)});
+    const Expr again = b_.call(b_.global(name), {less, next.e, same});
+    program_.module.set_function(name,
+                                 b_.fn(std::vector<const Var*>{n, s, same}, b_.if_(over, s, again), x.type));
+    return Node{b_.call(b_.global(name), {b_.scalar(kInt32, 1 + in_.below(3)), x.e, x.e}), x.type};
+  }
+  std::optional<Node> dense_of_units(const Node& x) {
+    return call("nn.dense", {x, constant({x.extent(1), x.extent(1)})});
   }
 
   std::optional<Node> columns(const Node& x, int64_t begin, int64_t end) {
@@ -387,6 +456,7 @@ class Network {
     } else {
       scores = call("nn.batch_matmul", {parts[0], parts[1]}, {{"transpose_b", true}});
     }
+    if (scores && in_.below(2) == 1) scores = divided(*scores);
     const std::optional<Node> shares =
         scores ? call("nn.softmax", {*scores}, {{"axis", int64_t{-1}}}) : std::nullopt;
     const std::optional<Node> out =
@@ -395,6 +465,7 @@ class Network {
   }
 
   ByteSource& in_;
+  const Recursion recursion_;
   Program program_;
   Context& context_;
   Builder b_;
@@ -404,6 +475,6 @@ class Network {
 
 }  // namespace
 
-Program generate_network(ByteSource& in) { return Network(in).run(); }
+Program generate_network(ByteSource& in, Recursion recursion) { return Network(in, recursion).run(); }
 
 }  // namespace relay::property

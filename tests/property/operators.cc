@@ -63,8 +63,27 @@ Expr Generator::operation_on_numbers(Type t, int depth) {
   return b_.call(b_.op(*op::find(in_.choose(kBinary))), {first, expr(t, depth - 1)});
 }
 
+// The operator whose shape is its last argument: let %x: T = dyn.zeros(tensor([2, 3])); %x. Null if
+// the shape is not known here.
+Expr Generator::of_shape_argument(std::string_view name, const TensorType* data, const TensorType& t,
+                                  int depth) {
+  const std::optional<Shape> shape = t.static_shape();
+  if (options_.dataflow || !options_.open_extents || !shape || shape->empty()) return nullptr;
+  std::vector<Expr> args;
+  if (data) args.push_back(expr(data, depth - 1));
+  args.push_back(b_.constant(Tensor::of<int64_t>(kInt64, {static_cast<int64_t>(shape->size())}, *shape)));
+  const op::OpDef& def = *op::find(name);
+  const Attrs attrs = data ? Attrs() : context_.attrs({{"dtype", t.dtype}});
+  const Var* whole = variable(&t);
+  return b_.let(whole, b_.call(b_.op(def), args, attrs), whole);
+}
+
 Expr Generator::fill(const TensorType& t) {
   if (is_open(t)) return nullptr;
+  if (in_.once_in(3)) {
+    static const std::vector<std::string> kOfArgument{"dyn.zeros", "dyn.ones"};
+    if (Expr e = of_shape_argument(in_.choose(kOfArgument), nullptr, t, 0)) return e;
+  }
   const std::vector<Dim> shape(t.dims.begin(), t.dims.end());
   const AttrArg shape_attr{"shape", shape}, dtype_attr{"dtype", t.dtype};
   switch (in_.below(3)) {
@@ -89,7 +108,13 @@ Expr Generator::elementwise(const TensorType& t, int depth) {
   static const std::vector<std::string> kUnary{"negative", "abs", "nn.relu", "copy", "sign"};
   static const std::vector<std::string> kBinary{"add", "subtract", "multiply", "maximum", "minimum", "add"};
   switch (in_.below(5)) {
-    case 3: return apply(in_.choose(kUnary), {&t}, {}, &t, depth);
+    case 3: {
+      const std::string& name = in_.choose(kUnary);
+      // One device: two may be more than a value can be on.
+      if (name == "copy" && in_.below(4) != 0)
+        return apply("on_device", {&t}, {{"virtual_device", std::string("cuda:0")}}, &t, depth);
+      return apply(name, {&t}, {}, &t, depth);
+    }
     case 4: return apply("clip", {&t}, {{"a_min", -2.0}, {"a_max", 3.0}}, &t, depth);
     default: {
       const TensorType* other = narrower(t);
@@ -156,6 +181,9 @@ Expr Generator::movement(const TensorType& t, int depth) {
     case 4: {
       if (is_open(t)) return nullptr;
       const TensorType* from = narrower(t);
+      if (in_.once_in(3)) {
+        if (Expr e = of_shape_argument("dyn.broadcast_to", from, t, depth)) return e;
+      }
       return apply("broadcast_to", {from}, {{"shape", std::vector<Dim>(t.dims.begin(), t.dims.end())}}, &t,
                    depth);
     }
@@ -281,12 +309,8 @@ Expr Generator::may_trap(const TensorType& t, int depth) {
 // let %x: T = e; %x
 Expr Generator::refined(const TensorType& t, int depth) {
   if (options_.dataflow || !options_.open_extents || t.rank() == 0) return nullptr;
-  if (const auto shape = t.static_shape(); shape && in_.below(2) == 1) {
-    // A shape that is an argument.
-    const Expr data = expr(&t, depth - 1),
-               extents = b_.constant(Tensor::of<int64_t>(kInt64, {static_cast<int64_t>(t.rank())}, *shape));
-    const Var* whole = variable(&t);
-    return b_.let(whole, b_.call(b_.op(*op::find("dyn.reshape")), {data, extents}), whole);
+  if (in_.below(2) == 1) {
+    if (Expr e = of_shape_argument("dyn.reshape", &t, t, depth)) return e;
   }
   std::vector<Dim> dims(t.dims.begin(), t.dims.end());
   dims[in_.below(static_cast<uint32_t>(dims.size()))] = Dim::unknown();

@@ -5,6 +5,7 @@
 
 #include "base/cat.h"
 #include "base/failure.h"
+#include "driver/results.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "op/operators.h"
@@ -95,6 +96,18 @@ Run interpret(const Module& m, const std::vector<Value>& args, bool look_at_type
   } catch (const Exhausted& limit) {
     out.kind = Run::Kind::kExhausted;
     out.message = limit.what();
+  }
+  return out;
+}
+
+Run result_of_engine(const Module& m, const std::vector<Value>& args) {
+  Run out = interpret(m, args);
+  if (out.kind != Run::Kind::kValue) return out;
+  try {
+    driver::compare_result(m, "main", args, out.value);
+  } catch (const Trap& trap) {
+    out.kind = Run::Kind::kTrap;
+    out.message = trap.what();
   }
   return out;
 }

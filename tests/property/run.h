@@ -27,6 +27,9 @@ struct Run {
 // steps are given up.
 Run interpret(const Module& m, const std::vector<Value>& args, bool look_at_types = false);
 
+// The same, with the result compared with the type of @main, as engines do (driver/results.h).
+Run result_of_engine(const Module& m, const std::vector<Value>& args);
+
 // How far floats of another run may be away: not at all, but for an inexact run of a smooth
 // program. A wrong element is mostly away by more than this share of the largest number.
 double slack(const Program& p, const Run& want);

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Other runtimes as references: relay.verify(..., against=NAME)."""
 
+import contextlib
 import pathlib
 import sys
 import tempfile
@@ -72,8 +73,11 @@ class AgainstTest(unittest.TestCase):
             self.assertEqual(caught.exception.name, name)
 
     def test_what_is_wrong(self):
-        with self.assertRaisesRegex(ValueError, "'tensorflow', and it is one of onnxruntime, openvino"):
-            self.verify(against="tensorflow")
+        for name in ("tensorflow", "torch", "iree"):
+            with self.assertRaisesRegex(ValueError, f"'{name}', .*known by name are onnxruntime, openvino: give a func"):
+                self.verify(against=name)
+        with self.assertRaisesRegex(TypeError, "argument `against` is a int"):
+            self.verify(against=3)
         with self.assertRaisesRegex(TypeError, "not both"):
             self.verify(against="onnxruntime", expected=[X, X])
         for expected in ({"x": X}, [X], [X, X, X], {"output_0": X}):
@@ -82,12 +86,45 @@ class AgainstTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "argument `expected.*` has the shape"):
             self.verify(expected=[X + Y, X[0]])
         patch, _ = fake_onnxruntime([X + Y, X])
-        with patch, self.assertRaisesRegex(TypeError, "1 arguments are given and the program takes 2"):
-            self.verify([X], against="onnxruntime")
         with patch, self.assertRaises(relay.DiagnosticError):  # ONNX has no such form
             relay.verify(relay.parse("def @main(%x: int64) -> int64 { @main(%x) }"), [1], against="onnxruntime")
 
+    def test_wrong_inputs_are_found_before_the_runtime_sees_them(self):
+        patch, fake = fake_onnxruntime([X + Y, X])
+        with patch:
+            for inputs, error, said in (
+                ([X], TypeError, "argument `y` is missing: its inputs are `x`, `y`"),
+                ([X, Y, Y], TypeError, "3 arguments are given and the program takes 2"),
+                ({"x": X, "z": Y}, TypeError, "there is no input `z`"),
+                ([X, Y.astype(np.float64)], TypeError, "argument `y` has the dtype float64"),
+                ([X, Y[0]], ValueError, "argument `y` has the shape"),
+                ([X, None], TypeError, "argument `y` is of the type NoneType"),
+            ):
+                with self.assertRaisesRegex(error, said):
+                    self.verify(inputs, against="onnxruntime")
+        self.assertEqual(fake.given, [])
+        calls = []
+        same = relay.parse("def @main(%x: Tensor[(n), float32], %y: Tensor[(n), float32]) { add(%x, %y) }")
+        with self.assertRaisesRegex(ValueError, "argument `y` has a wrong shape"):
+            relay.verify(same, [X[0], np.ones(3, np.float32)], against=calls.append)
+        lists = relay.parse('import "prelude"\ndef @main(%x: List[int64]) { @hd(%x) }')
+        with self.assertRaisesRegex(TypeError, "argument `x` is of the type List.*only arrays are given"):
+            relay.verify(lists, [[1]], against=calls.append)
+        self.assertEqual(calls, [])
 
+    def test_inputs_have_the_dtypes_of_the_program(self):
+        patch, fake = fake_onnxruntime([np.float32(3)])
+        with patch:
+            report = relay.verify(relay.parse("def @main(%x: float32, %y: float32) { add(%x, %y) }"), [1, 2.0],
+                                  engines="interp", levels=1, against="ort")
+        self.assertTrue(report.ok)
+        self.assertEqual([(a.dtype, a.shape) for a in fake.given[1].values()], [(np.float32, ())] * 2)
+
+    def test_engines_and_levels_may_be_one(self):
+        report = relay.verify(relay.parse(TEXT), [X, Y], engines="jit", levels=2)
+        self.assertEqual([(r.engine, r.level) for r in report.rows], [("jit", 2)])
+        with self.assertRaisesRegex(ValueError, "argument `engines`: .*jat"):
+            relay.verify(relay.parse(TEXT), [X, Y], engines="jat")
     def test_a_model_of_a_file_is_run_as_the_file(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "net.onnx"
@@ -98,6 +135,94 @@ class AgainstTest(unittest.TestCase):
                 report = relay.verify(model, [X, Y], engines=["interp"], against="onnxruntime")
         self.assertTrue(report.ok)
         self.assertEqual(fake.given[0], str(path))
+
+
+class Tensor:
+    """Stands for a tensor of PyTorch: its elements are seen after `detach().cpu()` alone."""
+
+    def __init__(self, array, ready=False):
+        self.array, self.ready = array, ready
+
+    def detach(self):
+        return Tensor(self.array)
+
+    def cpu(self):
+        return Tensor(self.array, ready=True)
+
+    def __array__(self, *args, **options):
+        assert self.ready
+        return self.array
+
+
+class FunctionTest(unittest.TestCase):
+    """A function as the reference."""
+
+    def verify(self, against, inputs=(X, Y)):
+        return relay.verify(relay.parse(TEXT), inputs, engines="interp", against=against)
+
+    def test_its_outputs_are_compared(self):
+        def reference(x, y):
+            return x + y, np.maximum(x, 0)
+
+        for inputs in ((X, Y), {"y": Y, "x": X}):  # in the program's order
+            report = self.verify(reference, inputs)
+            self.assertTrue(report.ok)
+            self.assertEqual([r.engine for r in report.rows], ["interp", "expected"])
+            self.assertEqual(report.notes, ["`expected` is of the function reference"])
+        self.assertTrue(self.verify(lambda x, y: {"output_1": np.maximum(x, 0), "output_0": x + y}).ok)
+        self.assertTrue(self.verify(lambda x, y: [Tensor(x + y), Tensor(np.maximum(x, 0))]).ok)
+
+    def test_a_difference_is_found(self):
+        report = self.verify(lambda x, y: (x + y, x))
+        self.assertEqual((report.ok, report.worst.engine, report.worst.verdict), (False, "expected", "differs"))
+
+    def test_it_may_write_to_its_arguments(self):
+        x = X.copy()
+
+        def reference(x, y):
+            x += y
+            return x, np.maximum(x - y, 0)
+
+        self.assertTrue(self.verify(reference, (x, Y)).ok)
+        np.testing.assert_array_equal(x, X)
+
+    def test_a_module_of_pytorch_is_given_tensors(self):
+        torch = types.ModuleType("torch")
+        torch.nn = types.ModuleType("torch.nn")
+        torch.nn.Module = type("Module", (), {})
+        torch.from_numpy = Tensor
+        said = []
+
+        @contextlib.contextmanager
+        def no_grad():
+            said.append("begin")
+            yield
+            said.append("end")
+
+        torch.no_grad = no_grad
+
+        class Net(torch.nn.Module):
+            def __call__(self, x, y):
+                said.append(type(x))
+                return Tensor(x.array + y.array), Tensor(np.maximum(x.array, 0))
+
+        with mock.patch.dict(sys.modules, {"torch": torch}):
+            report = self.verify(Net())
+        self.assertTrue(report.ok)
+        self.assertEqual(said, ["begin", Tensor, "end"])
+        self.assertEqual(report.notes, ["`expected` is of the function Net"])
+
+    def test_what_is_wrong(self):
+        for reference, error, said in (
+            (lambda x, y: x, ValueError, "the function <lambda> gives 1 outputs, and the program 2"),
+            (lambda x, y: {"a": x}, TypeError, "argument `against` has other outputs than the program"),
+            (lambda x, y: (x, None), TypeError, "argument `against` gives a NoneType"),
+            (lambda x, y: (x, y[0]), ValueError, "argument `against.*` has the shape"),
+            (lambda x, y: (x, y.astype(float)), TypeError, "argument `against.*` has the dtype float64"),
+            (lambda x, y: 1 // 0, ZeroDivisionError, "by zero"),
+        ):
+            with self.assertRaisesRegex(error, said):
+                self.verify(reference)
 
 
 class OnnxTest(unittest.TestCase):

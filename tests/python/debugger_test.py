@@ -106,7 +106,9 @@ class DebuggerTest(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "has failed"):
             s.next()
         loop = relay.parse("def @main(%x: int64) -> int64 { @main(add(%x, 1i64)) }")
-        self.assertEqual(relay.debug(loop, 1, fuel=1000).go().state, "exhausted")
+        limited = relay.debug(loop, 1, fuel=1000).go()
+        self.assertEqual(limited.state, "exhausted")
+        self.assertIn("more than 1000 steps (fuel)", limited.message)  # the argument, not the command's option
 
     def test_values_of_data_types(self):
         module = relay.parse("""import "prelude"

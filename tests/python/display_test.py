@@ -64,6 +64,16 @@ class DisplayTest(unittest.TestCase):
         self.assertIn("agrees", page.text)
         self.assertIn("differs", page.text)
         self.assertIn("theirs 1, ours 2", page.text)
+        text = report._repr_html_()
+        self.assertIn('<th style="text-align: right">needed</th>', text)  # above numbers, which are on the right
+        self.assertIn('<th style="text-align: left">engine</th>', text)
+        self.assertIn('<b style="color: #cf222e">differs</b>', text)
+        recursive = relay.parse("""def @main(%n: int64) -> int64 {
+          if (equal(%n, 0i64)) { %n } else { @main(subtract(%n, 1i64)) }
+        }""")
+        skipped = relay.verify(recursive, 1, engines=["graph"], levels=[0])._repr_html_()
+        self.assertIn("skipped</b>", skipped)
+        self.assertNotIn('<td style="text-align: right', skipped)  # it has no numbers
         page = shown(self.model.run(["simplify-inference", lambda m: m]).report)
         self.assertIn("simplify-inference", page.text)
         self.assertIn("<lambda>", page.text)

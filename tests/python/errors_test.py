@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -23,6 +24,50 @@ INDEX = """def @main(%x: int32, %y: int32) {
 
 WARNED = """type Color { Red, Green }
 def @main(%c: Color) -> int64 { match (%c) { Red => 1i64, _ => 2i64, Green => 3i64 } }"""
+
+KERNEL = """kernel @root(x: float32[2]) -> (y: float32[2]) {
+  for i in 2 {
+    block y {
+      spatial vi in 2 = i;
+      reads x[vi];
+      writes y[vi];
+      require(x[vi] >= 0f, "negative");
+      y[vi] = sqrt(x[vi]);
+    }
+  }
+}
+def @main(%x: Tensor[(2), float32]) { @root(%x) }"""
+
+# A kernel of the user on integers, with one statement.
+def kernel_on_integers(statement):
+    return f"""kernel @root(x: int64[2]) -> (y: int64[2]) {{
+  for i in 2 {{
+    block y {{
+      spatial vi in 2 = i;
+      reads x[0:2];
+      writes y[vi];
+      {statement}
+    }}
+  }}
+}}
+def @main(%x: Tensor[(2), int64]) {{ @root(%x) }}"""
+
+
+# The function is no kernel, as the user's kernel may fail in its middle.
+WEAK = """kernel @root(x: float32[2]) -> (y: float32[2]) {
+  for i in 2 {
+    block y {
+      spatial vi in 2 = i;
+      reads x[vi];
+      writes y[vi];
+      require(x[vi] >= 0f, "negative");
+      y[vi] = sqrt(x[vi]);
+    }
+  }
+}
+def @main(%x: Tensor[(2), float32]) {
+  fn (%p: Tensor[(2), float32], Primitive=True) -> Tensor[(2), float32] { negative(@root(%p)) }(%x)
+}"""
 
 
 class ErrorsTest(unittest.TestCase):
@@ -52,6 +97,29 @@ class ErrorsTest(unittest.TestCase):
             with self.assertRaises(relay.DiagnosticError) as caught:
                 relay.load(path)
         self.assertIn("\ufffd\ufffd }", str(caught.exception))
+
+    def test_paths_that_are_not_utf_8(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.fsdecode(os.fsencode(folder) + b"/caf\xe9.relay")
+            pathlib.Path(path).write_text(INDEX)
+            model = relay.load(path)
+            self.assertEqual(model.files, [path])
+            with self.assertRaises(relay.TrapError) as caught:
+                relay.interpret(model, 1, 0)
+            self.assertTrue(caught.exception.span.file.endswith("/caf\ufffd.relay"))
+            script = os.fsencode(folder) + b"/caf\xe9.py"
+            pathlib.Path(os.fsdecode(script)).write_text(f"""
+import sys
+sys.path[:0] = {sys.path!r}
+import relay
+model = relay.trace(lambda x, y: x // y, ["int32", "int32"])
+try:
+    relay.interpret(model, 1, 0)
+except relay.TrapError as error:
+    print(ascii(error.span.file.rpartition("/")[2]), "lambda x, y: x // y" in str(error))
+""")
+            ended = subprocess.run([sys.executable, script], capture_output=True, text=True)
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "'caf\\ufffd.py' True\n", ""))
 
     def test_passes(self):
         with self.assertRaises(relay.DiagnosticError) as caught:
@@ -94,6 +162,60 @@ class ErrorsTest(unittest.TestCase):
         with self.assertRaises(relay.LimitError):
             relay.interpret(deep, 1, max_depth=100)
 
+    def test_traps_have_slugs(self):
+        cases = (
+            ("def @main(%x: int32, %y: int32) { divide(%x, %y) }", (1, 0), "division-by-zero"),
+            ("def @main(%x: int32, %y: int32) { divide(%x, %y) }", (-(2**31), -1), "integer-overflow"),
+            ("def @main(%x: int32, %y: int32) { left_shift(%x, %y) }", (1, 32), "shift-out-of-range"),
+            ("def @main(%i: Tensor[(1), int64]) { adv_index((tensor([1, 2], int32, (2)), %i)) }", (np.array([2]),), "index-out-of-range"),
+            ('import "prelude"\ndef @main(%l: List[int32]) { @hd(%l) }', ([],), "match-not-exhaustive"),
+            (KERNEL, (np.full(2, -1, np.float32),), "requirement-failed"),
+            ("def @main(%n: int64) { dyn.full(1f, reshape(%n, newshape=[1])) }", (-1,), "requirement-failed"),
+        )
+        for text, args, slug in cases:
+            model = relay.parse(text)
+            for f in (lambda *a: relay.interpret(model, *a), relay.jit(model)):
+                with self.subTest(slug), self.assertRaises(relay.TrapError) as caught:
+                    f(*args)
+                self.assertEqual(caught.exception.slug, slug, str(caught.exception))
+        with self.assertRaises(relay.TrapError) as caught:
+            relay.compile(relay.parse(INDEX), level=0)(1, 0)  # a library tells its message alone
+        self.assertEqual((caught.exception.slug, caught.exception.span), ("division-by-zero", None))
+
+    def test_kernels_of_the_user_have_slugs_too(self):
+        for statement, given, slug in (
+            ("y[vi] = 60 // x[vi];", 0, "division-by-zero"),
+            ("y[vi] = trunc_div(x[vi] - 9223372036854775807, -1);", -1, "integer-overflow"),
+            ("y[vi] = shift_left(x[vi], x[vi]);", 64, "shift-out-of-range"),
+            ("y[vi] = x[x[vi]];", 2, "index-out-of-range"),
+            ('require(x[vi] > 0, "the temperature is out of range"); y[vi] = x[vi];', 0, "requirement-failed"),
+            ('require(x[vi] > 0, "it is a division by zero"); y[vi] = x[vi];', 0, "requirement-failed"),
+        ):
+            model = relay.parse(kernel_on_integers(statement))
+            for f in (lambda *a: relay.interpret(model, *a), relay.jit(model)):
+                with self.subTest(slug), self.assertRaises(relay.TrapError) as caught:
+                    f(np.full(2, given))
+                self.assertEqual(caught.exception.slug, slug, str(caught.exception))
+
+    def test_limits_have_slugs_and_places(self):
+        loop, deep = LOOP, "def @main(%x: int64) -> int64 {\n  add(1i64, @main(%x)) }"
+        for text, options, slug, argument in (
+            (loop, {"fuel": 1000}, "limit-fuel", "(fuel)"),
+            (deep, {"max_depth": 100}, "limit-depth", "(max_depth)"),
+            (loop, {"max_time": 0.01}, "limit-time", "(max_time)"),
+            (loop, {"max_memory": 1}, "limit-memory", "(max_memory)"),
+        ):
+            with self.subTest(slug), self.assertRaises(relay.LimitError) as caught:
+                relay.interpret(relay.parse(text, name="net.relay"), 1, **options)
+            error = caught.exception
+            self.assertEqual(error.slug, slug)
+            self.assertIn(argument, str(error))  # an argument of Python, not an option of the command
+            self.assertNotIn("--", str(error))
+            if slug != "limit-memory":  # which is looked at before the first expression
+                self.assertEqual((error.span.file, error.span.line), ("net.relay", 2 if text is deep else 1))
+            again = pickle.loads(pickle.dumps(error))
+            self.assertEqual((again.slug, str(again.span)), (error.slug, str(error.span)))
+
     def test_warnings_name_the_line_of_the_caller(self):
         with self.assertWarns(relay.DiagnosticWarning) as caught:
             relay.parse(WARNED)
@@ -106,6 +228,14 @@ class ErrorsTest(unittest.TestCase):
         with self.assertWarns(relay.DiagnosticWarning) as caught:
             relay.verify(relay.parse(text), [False, np.ones(3, np.float32)], engines=["interp"])
         self.assertEqual(caught.filename, __file__)
+
+    def test_a_weaker_form_is_a_warning(self):
+        with self.assertWarnsRegex(relay.DiagnosticWarning, "engine `jit` compiles operators one by one: cannot lower"):
+            compiled = relay.jit(relay.parse(WEAK))
+        self.assertEqual(compiled(np.float32([4, 9])).tolist(), [-2, -3])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            relay.jit(relay.parse("def @main(%x: Tensor[(2), float32]) { negative(sqrt(%x)) }"))
 
     def test_warnings_may_be_errors(self):
         with warnings.catch_warnings():
@@ -206,6 +336,71 @@ time.sleep(0.3)
         for _ in range(3):
             ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
             self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
+    def test_python_ends_while_threads_run_a_library(self):
+        program = f"""
+import asyncio, sys, threading, time
+sys.path[:0] = {sys.path!r}
+import relay
+import numpy as np
+f = relay.compile(relay.parse("def @main(%x: Tensor[(64, 64), float32]) {{ nn.dense(%x, %x) }}"), level=1, threads=2)
+x = np.ones((64, 64), np.float32)
+def work():
+    while True:
+        f(x)
+async def begin():
+    for _ in range(8):
+        f.run_async(x)  # nobody waits for it
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+asyncio.run(begin())
+"""
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+
+    def forked(self, call):
+        """What becomes of the call in a child: "works", "refused", "fails", or the number of the signal that ended it."""
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(30)  # ends a child that waits for ever
+            code = 1
+            try:
+                call()
+                code = 2
+            except RuntimeError as error:
+                code = 3 if "forked while another thread used the module" in str(error) else 1
+            finally:
+                os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return {1: "fails", 2: "works", 3: "refused"}.get(code, code)
+
+    def test_a_fork_while_another_thread_uses_the_model(self):
+        model = relay.parse("""def @main(%n: int64, %x: int64) -> int64 {
+          if (equal(%n, 0i64)) { %x } else { @main(subtract(%n, 1i64), %x) }
+        }""")
+        f = relay.jit(model)
+        for use, again in ((lambda: f(100_000, 7), lambda: f(1, 7)), (lambda: model.run(level=2), lambda: str(model)),
+                           (lambda: model.run(level=2), lambda: model.run("fuse"))):
+            self.assertEqual(self.forked(again), "works")
+            ends = threading.Event()
+
+            def work(use=use, ends=ends):
+                while not ends.is_set():
+                    use()
+
+            thread = threading.Thread(target=work)
+            thread.start()
+            try:
+                # The thread uses it most of the time.
+                found = {self.forked(again) for _ in range(10)}
+            finally:
+                ends.set()
+                thread.join()
+            self.assertIn("refused", found)
+            self.assertLessEqual(found, {"refused", "works"})
+            again()  # the parent goes on
 
     def test_a_fork_has_no_threads(self):
         f = relay.compile(relay.parse(LOOP.replace("@main(add(%x, 1i64))", "add(%x, 1i64)")), level=1, threads=2)

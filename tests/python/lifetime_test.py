@@ -134,6 +134,31 @@ print(f(np.zeros(4, np.float32)).tolist())
         self.assertEqual(pickle.loads(pickle.dumps(errors[0].span)).column, errors[0].span.column)
 
 
+class BuilderTest(unittest.TestCase):
+    def test_a_decorator_does_not_keep_the_program(self):
+        b = relay.Builder()
+        unused, late = b.function("int64", result="int64"), b.function("int64", result="int64")
+
+        def body(n):
+            return late, n  # a circle, if the decorator keeps the program
+
+        gone = [weakref.ref(b), weakref.ref(body)]
+        b.function("int64", result="int64", name="power")(body)
+        del b
+        self.assertIsNone(gone[0]())
+        with self.assertRaisesRegex(ValueError, "the relay.Builder of the decorator is gone"):
+            late(body)
+        del body, late
+        gc.collect()
+        self.assertIsNone(gone[1]())
+        self.assertTrue(callable(unused))
+
+    def test_what_is_decorated_is_a_function(self):
+        b = relay.Builder()
+        with self.assertRaisesRegex(TypeError, "a value of the type int is decorated"):
+            b.function("int64")(3)
+
+
 class ProgressTest(unittest.TestCase):
     def setUp(self):
         self.model = relay.parse(TEXT)
@@ -183,6 +208,21 @@ class ProgressTest(unittest.TestCase):
         said = self.check(lambda: relay.compile(self.model, level=1, progress=self.note))
         self.assertEqual(said, ["passes and kernels", "C++ compiler", "opening", "done"])
 
+    def test_load(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "net.relay"
+            path.write_text(TEXT)
+            said = self.check(lambda: relay.load(path, progress=self.note))
+            self.assertEqual(said, ["reading", "types", "inputs and outputs", "done"])
+            self.steps, self.thread = [], threading.current_thread()
+            self.assertEqual(relay.load(path, progress=self.note).text(), relay.parse(TEXT).text())
+            self.steps = []
+            path.write_text("def @main(%x: int64) { %y }")
+            with self.assertRaises(relay.DiagnosticError) as caught:
+                relay.load(path, progress=self.note)
+            self.assertEqual((caught.exception.slug, caught.exception.span.column), ("unknown-variable", 24))
+            self.assertNotIn("done", [what for _, _, what in self.steps])
+
     def test_verify(self):
         said = self.check(
             lambda: relay.verify(self.model, X, engines=["interp", "jit"], levels=[0, 1], progress=self.note))
@@ -199,7 +239,8 @@ class ProgressTest(unittest.TestCase):
         np.testing.assert_array_equal(relay.jit(self.model)(X), X + 1)  # the model is usable
 
     def test_what_is_no_function(self):
-        for call in (self.model.run, lambda **o: relay.jit(self.model, **o), lambda **o: relay.compile(self.model, **o)):
+        for call in (self.model.run, lambda **o: relay.load("nowhere.relay", **o), lambda **o: relay.jit(self.model, **o),
+                     lambda **o: relay.compile(self.model, **o)):
             with self.assertRaisesRegex(TypeError, "argument `progress` is no function"):
                 call(progress=3)
 

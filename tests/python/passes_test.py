@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 """Passes, patterns and rewrites in Python."""
 
+import linecache
 import threading
 import traceback
 import unittest
 import warnings
+from unittest import mock
 
 import numpy as np
 
@@ -148,6 +150,45 @@ class PatternTest(unittest.TestCase):
         x = np.array([0.5, 1], np.float32)
         np.testing.assert_allclose(relay.interpret(done, x), np.maximum(np.tanh(x) * 3 - 1, 0), rtol=1e-5)
 
+    def test_parts_have_types_in_every_round(self):
+        seen = []
+
+        def step(match):
+            seen.append([str(match[part].type) for part in match.names])
+            if match["c"].value > 1:
+                return f"nn.relu(add(%x, {float(match['c'].value) - 1}f))"
+            return "exp(%x)"
+
+        model = relay.parse("def @main(%x: Tensor[(2), float32]) { add(nn.relu(%x), 3f) }")
+        done = relay.pattern("add(%x, const as %c)").rewrite(model, step)
+        self.assertEqual(seen, [["float32", "Tensor[(2), float32]"]] * 3)
+        self.assertIn("nn.relu(nn.relu(exp(nn.relu(%x))))", done.text())
+        # Where a part is what the same round has put there.
+        seen.clear()
+        twice = relay.pattern("nn.relu(%x)").rewrite(
+            self.model, lambda m: seen.append(str(m["x"].type)) or "tanh(%x)", once=True)
+        self.assertEqual(seen, ["Tensor[(2), float32]"] * 2)
+        self.assertIn("tanh(tanh(add(%x, 1f)))", twice.text())
+
+    def test_places_in_replacements(self):
+        with self.assertRaises(relay.DiagnosticError) as caught:
+            relay.pattern("nn.relu(%x)").rewrite(self.model, "tanh(\n  %y)")
+        span = caught.exception.span
+        self.assertEqual((span.file, span.line, span.column), ("<replacement>", 2, 3))
+        with self.assertRaises(relay.DiagnosticError) as caught:
+            relay.pattern("add(%x, %c)").rewrite(self.model, "nn.dense(%x, %c)")
+        self.assertEqual((caught.exception.span.line, caught.exception.span.column), (1, 1))
+
+    def test_a_file_of_python_is_read_once_for_a_module(self):
+        pattern, read = relay.pattern("tanh(%x)"), []
+        lines = linecache.getlines
+        model = relay.parse("def @main(%x: Tensor[(2), float32]) { tanh(%x) }")
+        with mock.patch("linecache.getlines", lambda name, *rest: read.append(name) or lines(name, *rest)):
+            for _ in range(3):
+                model = pattern.rewrite(model, lambda m: relay.ops.tanh(relay.ops.exp(m["x"])), once=True)
+        self.assertEqual(read, [__file__])
+        self.assertEqual(model.text().count("exp("), 3)
+
     def test_who_is_warned_may_look_at_the_module(self):
         with warnings.catch_warnings(record=True):
             model = relay.parse("""type Color { Red, Green }
@@ -187,6 +228,10 @@ class PatternTest(unittest.TestCase):
             relay.pattern("fn (...) { _ }").rewrite(self.model, "1f")
         with self.assertRaises(relay.LimitError):  # it never ends
             relay.pattern("add(%x, %y)").rewrite(self.model, "add(%x, %y)")
+
+    def test_rewrites_that_double_the_program_end(self):
+        with self.assertRaisesRegex(relay.LimitError, r"made \d+ expressions in \d+ rounds: what replaces `nn.relu\(%x\)` matches again"):
+            relay.pattern("nn.relu(%x)").rewrite(self.model, "nn.relu(nn.relu(%x))")
 
     def test_patterns_that_are_wrong(self):
         with self.assertRaises(relay.DiagnosticError) as caught:

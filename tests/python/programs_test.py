@@ -84,6 +84,19 @@ class TraceTest(unittest.TestCase):
         self.assertEqual([n == "n", n == "a b"], [False, False])
         self.assertEqual({three: 1, n: 2}, {3: 1, relay.Dim("n"): 2})
 
+    def test_equal_types_have_one_hash(self):
+        equal = [
+            ("fn[A](A) -> A", "fn[B](B) -> B"),
+            ("fn[A, B where Broadcast(A, B, A)](A, B) -> A", "fn[P, Q where Broadcast(P, Q, P)](P, Q) -> P"),
+            ("Tensor[(n + 1), float32]", "Tensor[(1 + n), float32]"),
+            ("(int64, fn (int8) -> ())", "(int64, fn (int8) -> ())"),
+        ]
+        for a, b in equal:
+            self.assertEqual(relay.Type(a), relay.Type(b))
+            self.assertEqual(hash(relay.Type(a)), hash(relay.Type(b)), a)
+        different = ["fn[A, B](A) -> B", "fn[A, B](B) -> A", "fn[A](A) -> A", "int64", "Tensor[(n), int64]"]
+        self.assertEqual(len({relay.Type(t) for t in different}), len(different))
+
     def test_a_trap_points_at_the_line(self):
         model = relay.trace(lambda x, y: x // y, ["int32", "int32"])
         with self.assertRaises(relay.TrapError) as caught:
@@ -216,6 +229,17 @@ class BuilderTest(unittest.TestCase):
         b.function("int64", "int64", name="main")(lambda n, k: times(n)(k))
         self.assertEqual(int(relay.interpret(b.module(), 3, 4)), 12)
 
+    def test_constructors_are_values_of_branches(self):
+        b = relay.Builder()
+        List = b.data("List", "A", Nil=(), Cons=("A", "List[A]"))
+
+        @b.function("List[int64]", "bool", result="List[int64]", name="main")
+        def rest(xs, all_of_it):
+            return relay.if_(all_of_it, relay.match(xs, {List.Nil: List.Nil, List.Cons: lambda x, rest: rest}), List.Nil)
+
+        model = b.module()
+        self.assertEqual([relay.interpret(model, [1, 2], c) for c in (True, False)], [[2], []])
+
     def test_patterns(self):
         b = relay.Builder('import "prelude"\ndef @first(%xs: List[int64]) -> int64 { @hd(%xs) }')
         List = b.data_type("List")
@@ -241,6 +265,8 @@ class BuilderTest(unittest.TestCase):
     def test_let_computes_once_where_it_stands(self):
         model = relay.trace(lambda x: relay.let(x + 1, "y") * 2, ["float32"])
         self.assertIn("let %y = add(%x, 1f);", str(model))
+        model = relay.trace(lambda x: relay.let(1, "y", type="int64"), ["float32"])
+        self.assertIn("let %y: int64 = 1i64;", str(model))
 
 
 class MistakesTest(unittest.TestCase):
@@ -294,6 +320,8 @@ class MistakesTest(unittest.TestCase):
             relay.Tensor((-1, 3))
         with self.assertRaises(relay.DiagnosticError):
             relay.Tensor(("-1",))
+        with self.assertRaisesRegex(TypeError, "argument `shape` is the text 'nm': give a tuple of extents"):
+            relay.Tensor("nm")
         n = relay.Dim("n")
         with self.assertRaisesRegex(ValueError, "beyond what 64 bits hold"):
             n * 2**62 * 4
@@ -336,8 +364,8 @@ class MistakesTest(unittest.TestCase):
 
     def test_calls(self):
         self.assertIn("is no function", self.refused(lambda x: x(1)))
-        self.assertIn("has no fields", self.refused(lambda x: x[0]))
-        self.assertIn("has no fields", self.refused(lambda x: tuple(x)))
+        self.assertIn("has no fields", self.refused(lambda f: f[0], "fn(int32) -> int32"))
+        self.assertIn("has no length", self.refused(lambda x: tuple(x)))
         self.assertIn("no reference", self.refused(lambda x: x.write(1)))
         self.assertIn("field 2 of a tuple of 2", self.refused(lambda x: x[2], "(int32, int32)", error=IndexError))
 
@@ -386,6 +414,55 @@ class MistakesTest(unittest.TestCase):
         self.refused(function, error=KeyError)
         with self.assertRaises(TypeError):  # nothing is left open
             relay.const(1)
+
+    def test_programs_whose_module_is_never_made_are_freed(self):
+        gone = []
+
+        def begin():
+            b = relay.Builder()
+
+            def body(n):  # the program has this function, and it has the expression `power`
+                return power(n - 1)
+
+            gone.append(weakref.ref(body))
+            power = b.function("int64", result="int64", name="power")(body)
+
+        def begin_with_builder():
+            b = relay.Builder()
+
+            def body(n):
+                return b["power"](n - 1)
+
+            gone.append(weakref.ref(body))
+            b.function("int64", result="int64", name="power")(body)
+            return b
+
+        begin()
+        self.assertIsNone(gone[0]())
+        b = begin_with_builder()
+        gc.collect()
+        self.assertIsNotNone(gone[1]())
+        del b
+        gc.collect()
+        self.assertIsNone(gone[1]())
+        kept = relay.Builder()
+        kept.function("int64", name="main")(lambda x: x)
+        gc.collect()
+        self.assertEqual(int(relay.interpret(kept.module(), 3)), 3)  # what is referred to stays
+
+    def test_a_trace_that_failed_is_freed(self):
+        kept, gone = [], []
+
+        def function(x):
+            kept.append(x)  # a circle: the program has the function, and the function this expression
+            raise KeyError
+
+        gone.append(weakref.ref(function))
+        self.refused(function, error=KeyError)
+        gone.append(weakref.ref(kept[0]))
+        del function, kept
+        gc.collect()
+        self.assertEqual([ref() for ref in gone], [None, None])
 
     def test_programs_that_failed_are_freed(self):
         class Kept:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "aot/build.h"
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/escape.h"
@@ -115,6 +116,15 @@ aot::Sources joined(std::span<const aot::Sources* const> artifacts, const kernel
   Joiner joiner(dialect);
   for (const aot::Sources* artifact : artifacts) joiner.add(*artifact);
   return joiner.run();
+}
+
+std::string build_unoptimised(const aot::Sources& sources, const std::string& library) {
+  Diagnostics diagnostics;
+  toolchain::CompileOptions compile;
+  compile.opt_level = 0;
+  compile.compile_flags = {"-O0", "-w"};
+  return aot::build(sources, aot::Weights::kEmbedded, compile, library, diagnostics) ? std::string()
+                                                                                     : diagnostics.render({});
 }
 
 std::string joined_entry(size_t i) { return cat("relay_get_api_", i); }

@@ -17,6 +17,10 @@ namespace relay::tests {
 // for CPUs or all for the emulated GPU, as the dialect says.
 aot::Sources joined(std::span<const aot::Sources* const> artifacts, const kernel::print::Dialect& dialect);
 
+// Compiles the sources of artifacts for CPUs without optimisation, as what runs once needs none,
+// and without warnings, which other tests look at. Returns what is wrong, or an empty text.
+[[nodiscard]] std::string build_unoptimised(const aot::Sources& sources, const std::string& library);
+
 // The function of that library that gives the interface of artifact i, as relay_get_api does alone.
 std::string joined_entry(size_t i);
 

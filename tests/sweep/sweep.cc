@@ -1,8 +1,9 @@
 // Random calls of every operator, compiled, against the interpreter.
 //
 //   sweep                                      every operator: 50 cases, each on one setting
-//   sweep --nightly                            10^4, each on every setting, and ahead-of-time code
+//   sweep --nightly                            200, each on every setting, and ahead-of-time code
 //   sweep --operator nn.conv2d --count 500     of one operator
+//   sweep --first 200 --count 1000             cases that no suite looks at
 //   sweep --operator nn.conv2d --bytes 1f07ff  the case of these bytes, as a failure prints them
 //   sweep ... --show                           prints the cases, too
 //   sweep --dump FILE                          writes gradients as JSON, for tests/sweep/pytorch
@@ -32,16 +33,16 @@ using property::Bytes;
 using property::bytes_of_hex;
 using property::hex;
 
-constexpr uint64_t kCases = 50, kNightly = 10000;  // of an operator
-constexpr uint64_t kAheadOfTime = 96;              // of them by a C++ compiler, which is slow
-constexpr size_t kTraps = 6;                       // of a batch, each compiled by itself
-constexpr size_t kQuestions = 150;                 // of the shrinker
-constexpr int kReports = 3;                        // of an operator
+constexpr uint64_t kCases = 50, kNightly = 200;  // of an operator: about an hour of two cores
+constexpr uint64_t kAheadOfTime = 48;            // of them by a C++ compiler, which is slow
+constexpr size_t kTraps = 6;                     // of a batch, each compiled by itself
+constexpr size_t kQuestions = 150;               // of the shrinker
+constexpr int kReports = 3;                      // of an operator
 constexpr uint64_t kGradients = 4, kGradientsNightly = 200, kDrafts = 10;
 
 struct Flags {
   std::string op, dump;
-  uint64_t count = 0;  // 0: as the suite says
+  uint64_t first = 0, count = 0;  // 0: as the suite says
   Bytes bytes;
   bool has_bytes = false, nightly = false, show = false;
 
@@ -71,9 +72,10 @@ class OperatorTest : public testing::Test {
       some({flags.bytes}, 0);
     } else {
       const uint64_t count = flags.count ? flags.count : flags.nightly ? kNightly : kCases;
-      for (uint64_t first = 0; first < count && reports_ < kReports; first += tools::kMostInBatch) {
+      const uint64_t end = flags.first + count;
+      for (uint64_t first = flags.first; first < end && reports_ < kReports; first += tools::kMostInBatch) {
         std::vector<Bytes> all;
-        for (uint64_t i = first; i < std::min(count, first + tools::kMostInBatch); ++i)
+        for (uint64_t i = first; i < std::min(end, first + tools::kMostInBatch); ++i)
           all.push_back(property::bytes_of_seed(i));
         some(all, first);
       }
@@ -244,6 +246,8 @@ std::string read_flags(std::span<char*> args) {
       flags.op = value;
     } else if (flag == "--dump") {
       flags.dump = value;
+    } else if (flag == "--first") {
+      std::from_chars(value.data(), value.data() + value.size(), flags.first);
     } else if (flag == "--count") {
       std::from_chars(value.data(), value.data() + value.size(), flags.count);
     } else if (flag == "--bytes") {

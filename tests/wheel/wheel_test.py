@@ -106,6 +106,15 @@ class WheelTest(unittest.TestCase):
                     found = base64.urlsafe_b64encode(hashlib.sha256(files.read(name)).digest()).rstrip(b"=").decode()
                     self.assertEqual((digest, size), (f"sha256={found}", str(files.getinfo(name).file_size)), name)
 
+    def test_the_metadata_name_the_python_of_the_tag(self):
+        with zipfile.ZipFile(wheel) as files:
+            (metadata,) = [name for name in files.namelist() if name.endswith(".dist-info/METADATA")]
+            lines = files.read(metadata).decode().splitlines()
+        major, minor = map(int, self.stranger.python("import sys; print(*sys.version_info[:2])").split())
+        self.assertIn(f"-cp{major}{minor}-", wheel.name)
+        self.assertIn(f"Requires-Python: >={major}.{minor},<{major}.{minor + 1}", lines)
+        self.assertNotIn("@", "".join(lines))
+
     def test_each_library_has_its_licence(self):
         with zipfile.ZipFile(wheel) as files:
             names = files.namelist()

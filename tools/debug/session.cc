@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "base/escape.h"
 #include "op/registry.h"
 #include "tools/debug/refused.h"

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "tools/debug/refused.h"
 #include "tools/debug/words.h"
 
@@ -87,8 +88,8 @@ Slice parse_slice(std::string_view text) {
 
 Tensor apply(const Slice& slice, const Tensor& t) {
   if (slice.axes.size() > t.rank())
-    throw Refused(cat("the slice has ", slice.axes.size(), " dimension", slice.axes.size() == 1 ? "" : "s",
-                      ", the tensor of shape ", relay::show(t.shape()), " has ", t.rank()));
+    throw Refused(cat("the slice has ", counted(slice.axes.size(), "dimension"), ", the tensor of shape ",
+                      relay::show(t.shape()), " has ", t.rank()));
   std::vector<Range> ranges;
   Shape shape;
   for (size_t d = 0; d < t.rank(); ++d) {

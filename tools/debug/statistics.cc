@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "tools/debug/refused.h"
 
 namespace relay::tools::debug {
@@ -99,9 +100,9 @@ Statistics statistics_of(const Tensor& t) {
 
 std::string show(const Statistics& s) {
   const auto number = [](double v) { return std::isnan(v) ? std::string("none") : fmt::format("{:g}", v); };
-  return fmt::format("min {}, max {}, mean {}, std {}; {} element{}: {} nan, {} inf, {} zero", number(s.min),
-                     number(s.max), number(s.mean), number(s.std), s.size, s.size == 1 ? "" : "s", s.nan,
-                     s.inf, s.zero);
+  return fmt::format("min {}, max {}, mean {}, std {}; {}: {} nan, {} inf, {} zero", number(s.min),
+                     number(s.max), number(s.mean), number(s.std), counted(s.size, "element"), s.nan, s.inf,
+                     s.zero);
 }
 
 uint64_t checksum(const Tensor& t) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
+#include "base/counted.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "op/registry.h"

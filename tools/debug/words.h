@@ -4,10 +4,10 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/trimmed.h"
 
 namespace relay::tools::debug {
@@ -26,11 +26,6 @@ inline std::optional<uint64_t> whole_number(std::string_view text) {
   const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (wrong != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return out;
-}
-
-// "1 value", "2 values"
-inline std::string counted(uint64_t n, std::string_view thing) {
-  return std::to_string(n) + " " + std::string(thing) + (n == 1 ? "" : "s");
 }
 
 }  // namespace relay::tools::debug

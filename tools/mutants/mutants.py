@@ -20,7 +20,7 @@ import time
 import study
 import tree
 
-FOLDERS = ["analysis", "aot", "frontend/graph", "graph_runtime", "jit", "kernel", "op", "passes", "toolchain"]
+FOLDERS = ["analysis", "aot", "driver", "frontend/graph", "graph_runtime", "jit", "kernel", "op", "passes", "target", "toolchain"]
 # `support` is text that is compiled by whoever uses an artifact, not by us.
 WITHOUT = ("_test.cc", "aot/support/")
 ROOT = pathlib.Path(__file__).resolve().parents[2]

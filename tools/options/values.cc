@@ -72,9 +72,10 @@ std::optional<uint64_t> parse_size(std::string_view text) {
 }
 
 Check count(uint64_t least, uint64_t most) {
-  const std::string expected = most == kMostCount ? cat("a whole number from ", least, " on")
-                                                  : cat("a whole number from ", least, " to ", most);
-  const std::string range = most == kMostCount ? cat(least, " or more") : cat(least, " to ", most);
+  const bool bounded = most < INT64_MAX;  // what an option's variable holds at most is no bound to name
+  const std::string expected =
+      bounded ? cat("a whole number from ", least, " to ", most) : cat("a whole number from ", least, " on");
+  const std::string range = bounded ? cat(least, " to ", most) : cat(least, " or more");
   return check_of(range, expected, [=](const std::string& text) -> std::optional<std::string> {
     const std::optional<uint64_t> value = parse_count(text);
     if (!value || *value < least || *value > most) return std::nullopt;

@@ -6,6 +6,7 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "base/counted.h"
 #include "base/escape.h"
 #include "tools/page_text.inc"
 
@@ -33,10 +34,6 @@ std::vector<std::string_view> lines_of(std::string_view text) {
     if (end == std::string_view::npos) return out;
     text.remove_prefix(end + 1);
   }
-}
-
-std::string counted(size_t count, std::string_view one) {
-  return cat(count, " ", one, count == 1 ? "" : "s");
 }
 
 std::string chip(const Lineage& l, size_t kernel) {

@@ -49,6 +49,11 @@ def @kernels(%x: Tensor[(m), float32]) {
   let %f = @halves;
   (@count(negative(%two.0)), %f(%x).1, @halves(tensor([1, 2], float32)))
 }
+def @marked(%x: Tensor[(4), float32]) {
+  let %f = annotation.checkpoint(fn (%y: Tensor[(4), float32]) { exp(%y) });
+  let %cell = annotation.checkpoint(ref(%x));
+  annotation.checkpoint(add(%f(%x), ref_read(%cell)))
+}
 def @trap(%x: Tensor[(4), int32]) { divide(add(%x, 1), subtract(%x, %x)) }
 )";
 
@@ -255,6 +260,12 @@ TEST(EveryOp, TheKernelThatDiffersIsNamedAndNoOther) {
   for (const OperatorRow& o : report.operators) EXPECT_EQ(o.ok(), o.op != "@halves") << o.op;
   EXPECT_NE(show(report).find("the first to differ: `@halves` (`%two`) at net.relay:"), std::string::npos)
       << show(report);
+}
+
+TEST(EveryOp, FunctionsAndCellsAreNotCompared) {
+  const OperatorReport report = verify("marked", {vector4()}, {{driver::find_engine("interp")}});
+  EXPECT_EQ(names(report), (std::vector<std::string>{"exp", "add", "annotation.checkpoint"}));
+  EXPECT_TRUE(report.ok()) << show(report);
 }
 
 TEST(EveryOp, ARunThatTrapsIsComparedUpToThere) {

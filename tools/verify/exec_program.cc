@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/stopwatch.h"
 #include "driver/libraries.h"
+#include "driver/results.h"
 #include "driver/tolerance.h"
 #include "interp/machine.h"
 #include "ir/text/parser.h"
@@ -195,8 +196,11 @@ std::vector<driver::VerifyRow> ExecProgram::run(const CallLine& call, const driv
     const std::vector<Value> args = arguments(call, round);
     const FnType& type = *module_.function(call.function)->type->as<FnType>();
     Stopwatch watch;
-    const driver::Outcome want =
-        driver::outcome_of([&] { return interp::Machine(module_).call(call.function, args); });
+    const driver::Outcome want = driver::outcome_of([&] {
+      Value result = interp::Machine(module_).call(call.function, args);
+      driver::compare_result(module_, call.function, args, result);
+      return result;
+    });
     rows[0].seconds = watch.seconds();
     expect(rows[0], call, want, type, module_);
     if (!rows[0].ok) return {rows[0]};  // engines cannot be compared with what is wrong

@@ -64,6 +64,11 @@ Expr argument(Builder& b, const Value& v, const RecordedCall& call, size_t& next
   return b.tuple(fields);
 }
 
+bool has_only_tensors(const Value& v) {
+  if (v.kind() != ValueKind::kTuple) return v.is_tensor();
+  return std::all_of(v.fields().begin(), v.fields().end(), [](const Value& f) { return f.is_tensor(); });
+}
+
 }  // namespace
 
 Recording record_calls(const Module& m, std::string_view function, const std::vector<Value>& args) {
@@ -80,7 +85,9 @@ Recording record_calls(const Module& m, std::string_view function, const std::ve
   interp::Options options;
   options.run_operator = [&](const op::OpDef& op, std::span<const Value> with,
                              const Attrs& attrs) -> std::optional<Value> {
-    applied = Applied{&op, nullptr, {with.begin(), with.end()}, attrs};
+    // Some operators take any value. Functions, cells and data types cannot be compared by element.
+    if (std::all_of(with.begin(), with.end(), has_only_tensors))
+      applied = Applied{&op, nullptr, {with.begin(), with.end()}, attrs};
     return std::nullopt;
   };
   options.run_kernel = [&](const kernel::Kernel& k, std::span<const Tensor> inputs) {

@@ -100,6 +100,19 @@ std::string cut(const std::string& text, size_t most) {
   return text.size() <= most ? text : text.substr(0, most) + "...";
 }
 
+// The row of a compiled engine whose difference a pass made, as each operator agrees by itself;
+// null if the interpreter differs too, or a note says why the program's numbers may.
+const driver::VerifyRow* row_of_a_pass(const ProgramReport& p) {
+  if (!p.operators || !p.operators->ok() || !p.notes.empty()) return nullptr;
+  const driver::VerifyRow* found = nullptr;
+  for (const driver::VerifyRow& r : p.rows) {
+    if (r.ok || r.engine == driver::kExpected) continue;
+    if (!r.level) return nullptr;
+    if (!found) found = &r;
+  }
+  return found;
+}
+
 }  // namespace
 
 bool ProgramReport::ok() const {
@@ -218,11 +231,9 @@ std::string VerifyReport::text() const {
     if (!p.tensors.empty()) out += cat("\n", relay::tools::show(p.tensors));
     if (!p.operators) return out;
     out += cat("\n", relay::tools::show(*p.operators));
-    const bool whole =
-        std::all_of(p.rows.begin(), p.rows.end(), [](const driver::VerifyRow& r) { return r.ok; });
-    if (!whole && p.operators->ok())
-      out +=
-          "every operator agrees by itself, so a pass makes the difference: relay opt --verify=semantics\n";
+    if (const driver::VerifyRow* wrong = row_of_a_pass(p))
+      out += cat("every operator agrees by itself, so a pass makes the difference: `relay opt ", p.program,
+                 " -O", *wrong->level, " --verify=semantics` names it\n");
     return out;
   }
   std::string out;

@@ -26,7 +26,6 @@ namespace {
 constexpr int64_t kLongestOpenRow = 1024;  // of those whose length only the run knows
 constexpr int64_t kOpenRows = 32;          // of them are at work together
 constexpr int64_t kBetweenOpenRows = 16;   // floats
-constexpr int64_t kEnoughTasks = 16;       // to keep the threads of a machine busy
 constexpr int64_t kFewestRows = 32;        // that are worth a task of their own
 
 bool is_product(const Stage& s) {

@@ -82,6 +82,20 @@ TEST_F(CpuBlocks, PixelsAreOneAxis) {
     EXPECT_EQ(axes_of_tile(scheduled(convolution(8, 3, 2, 7, window, stride), 8)), 4u) << "rows, columns";
 }
 
+// One block of channels is one tile of the others: the pixels keep the threads busy.
+TEST_F(CpuBlocks, FewOtherTilesSharePixelsOut) {
+  for (const auto& [blocks, window] : {std::pair<int64_t, int64_t>{1, 1}, {3, 1}, {1, 3}}) {
+    const Kernel k = simplify(convolution(8, blocks, 2, 20, window, 1)), s = scheduled(k, 8);
+    int64_t tasks = 0;
+    visit(s.body, [&](Stmt at) {
+      const auto* loop = at->as<For>();
+      if (loop && loop->how == ForKind::kParallel) tasks = loop->extent->int_value;
+    });
+    EXPECT_GE(tasks, 12) << show(s);  // 16, but for what rounding takes
+    expect_same(k, s);
+  }
+}
+
 // What follows the sum may go along the rows alone.
 TEST_F(CpuBlocks, RowsOfTheirOwnBehindASum) {
   const Tensor x = input("x", {2, 5, 5, 8}), f = input("f", {16, 8}), bias = input("bias", {5});
@@ -151,6 +165,19 @@ TEST_F(CpuBlocks, WhichOfSeveralImagesIsABranch) {
   });
   const Kernel k = k_.finish("k", "", {y}), s = scheduled(k, 4);
   EXPECT_EQ(count_selections(s), 0) << show(s);
+  expect_same(k, s);
+}
+
+// Of rows that are no whole vectors, too: each row is copied from one tensor.
+TEST_F(CpuBlocks, WhichOfSeveralTensorsARowIsFromIsABranch) {
+  const Tensor a = input("a", {1, 11}), b = input("b", {2, 11}), c = input("c", {3, 11});
+  const Tensor y = k_.compute("joined", kFloat32, {index(6), index(11)}, [&](Indices i) {
+    const Expr rest = select(less(i[0], index(3)), b(i[0] - 1, i[1]), c(i[0] - 3, i[1]));
+    return select(less(i[0], index(1)), a(i[0], i[1]) * 2, rest);
+  });
+  const Kernel k = k_.finish("k", "", {y}), s = scheduled(k, 4);
+  EXPECT_EQ(count_selections(s), 0) << show(s);
+  EXPECT_TRUE(has_vectors(s)) << show(s);
   expect_same(k, s);
 }
 

@@ -9,12 +9,15 @@
 // without the large matrix. If there are so few columns that the rows have to be shared out too,
 // the (then small) matrix is packed once for all of them. Each element of t is summed in one order
 // (long_sums.h), so results do not depend on the tiling.
+//
+// The rows of a convolution in groups are the channels of one group (axis_parts.h).
 #include <algorithm>
 #include <optional>
 
 #include "base/cat.h"
 #include "base/integers.h"
 #include "kernel/schedule/cost.h"
+#include "kernel/schedule/cpu/axis_parts.h"
 #include "kernel/schedule/cpu/contraction_plan.h"
 #include "kernel/schedule/cpu/rules.h"
 #include "kernel/simplify.h"
@@ -23,12 +26,18 @@
 namespace relay::kernel::schedule::cpu {
 namespace {
 
-constexpr int64_t kEnoughTasks = 16;  // to keep the threads of a machine busy
-
 class Contraction {
  public:
-  Contraction(Writer& w, const Job& job, const AnchoredStage& anchored, const ContractionPlan& plan)
-      : w_(w), job_(job), anchored_(anchored), s_(anchored.stage), plan_(plan), width_(job.lanes()) {
+  // `element` of the output, in terms of the stage's axes.
+  Contraction(Writer& w, const Job& job, const AnchoredStage& anchored, const ContractionPlan& plan,
+              std::vector<Expr> element)
+      : w_(w),
+        job_(job),
+        anchored_(anchored),
+        s_(anchored.stage),
+        plan_(plan),
+        element_(std::move(element)),
+        width_(job.lanes()) {
     vectors_ = s_.buffer->dtype == kFloat32 && dtype_is_float(s_.next);
     for (size_t i = 0; i < s_.spatial.size(); ++i) {
       if (i < plan_.columns && !(plan_.has_rows && i == plan_.row)) outer_.push_back(i);
@@ -77,10 +86,11 @@ class Contraction {
 
   // Loops over the tile's columns: vectors and lanes.
   Stmt over_columns(const Tile& t, ForKind across, const std::function<Stmt(Expr)>& body) {
-    if (t.columns % width_ != 0) return w_.loop(ForKind::kSerial, "c", t.columns, body);
-    return w_.loop(across, "v", t.columns / width_, [&](Expr v) {
-      return w_.loop(vectors_ ? ForKind::kVectorized : ForKind::kSerial, "lane", width_,
-                     [&](Expr lane) { return body(v * width_ + lane); });
+    const int64_t lanes = std::min(t.columns, width_);
+    if (t.columns % lanes != 0) return w_.loop(ForKind::kSerial, "c", t.columns, body);
+    return w_.loop(across, "v", t.columns / lanes, [&](Expr v) {
+      return w_.loop(vectors_ ? ForKind::kVectorized : ForKind::kSerial, "lane", lanes,
+                     [&](Expr lane) { return body(v * lanes + lane); });
     });
   }
 
@@ -173,18 +183,6 @@ class Contraction {
     return at;
   }
 
-  // Loops over the reduction, or over its part in the chunk.
-  Stmt over_reduction(const Tile& t, const std::function<Stmt(const std::vector<Expr>&, Expr)>& body) {
-    std::vector<Expr> extents;
-    for (const Axis& a : s_.reduction) extents.push_back(a.extent);
-    if (t.chunk_size) extents[0] = t.chunk_size;
-    return w_.loops(ForKind::kSerial, "r", extents, [&](std::vector<Expr> r) {
-      const Expr within = r[0];
-      if (t.chunk_start) r[0] = r[0] + t.chunk_start;
-      return body(r, within);
-    });
-  }
-
   // Where only some of the columns exist, the tile goes through memory first: an index into the
   // tile that is not a constant would keep all of it out of registers.
   Stmt write_results(const Tile& t, const std::function<std::vector<Binding>(Expr, Expr)>& bindings,
@@ -196,7 +194,7 @@ class Contraction {
       });
     };
     Stmt full = over_tile([&](Expr row, Expr column) {
-      return w_.block(name, bindings(row, column), anchored_.write_back(w_, anchored_.variables(), sum));
+      return w_.block(name, bindings(row, column), anchored_.write_back(w_, element_, sum));
     });
     if (!t.valid) return full;
     const Buffer* edge =
@@ -207,8 +205,7 @@ class Contraction {
     const Expr spilled = w_.pool().load(edge, {i.var, c.var});
     Stmt part = w_.loop(ForKind::kSerial, "t", t.rows, [&](Expr row) {
       return w_.loop(ForKind::kSerial, "c", t.valid, [&](Expr column) {
-        return w_.block(name, bindings(row, column),
-                        anchored_.write_back(w_, anchored_.variables(), spilled));
+        return w_.block(name, bindings(row, column), anchored_.write_back(w_, element_, spilled));
       });
     });
     return w_.choose(less_equal(t.start + t.columns, t.all_columns), full,
@@ -219,7 +216,12 @@ class Contraction {
   Stmt write_direct() {
     const Expr columns = s_.spatial.back().extent;
     std::vector<Stmt> parts;
-    for (const Segment& c : segments(columns, {plan_.tile_vectors * width_, width_, 1})) {
+    std::vector<int64_t> sizes{plan_.tile_vectors * width_, width_};
+    // Shorter vectors for what a known number of columns leaves, but for a few.
+    for (int64_t lanes = width_ / 2; lanes >= 4 && columns->kind == ExprKind::kInt; lanes /= 2)
+      sizes.push_back(lanes);
+    sizes.push_back(1);
+    for (const Segment& c : segments(columns, sizes)) {
       for (const Segment& r : segments(rows(), row_sizes())) parts.push_back(write_tiles_of(r, c));
       if (rows()->kind == ExprKind::kInt) continue;
       // One tile for the rows that are left.
@@ -432,26 +434,41 @@ class Contraction {
     return 1;
   }
 
-  // Group of columns by group, so that the coordinates of a column are taken apart once.
+  // Group of columns by group, so that the coordinates of a column are taken apart once for a line
+  // along the last reduction axes. All columns are packed for one line before the next, as their
+  // places there are side by side: the first cache holds them.
   Stmt pack(const Tile& t) {
+    constexpr int64_t kLongLine = 16;  // elements that are worth taking a column apart
     const Axis c = w_.axis("column", w_.index(t.columns));
-    const int64_t group = t.group;
-    return w_.loop(ForKind::kSerial, "c", t.columns / group, [&](Expr first) {
-      const auto copy = [&](bool real) {
-        return over_reduction(t, [&](const std::vector<Expr>& r, Expr within) {
-          return w_.loop(ForKind::kVectorized, "lane", group, [&](Expr lane) {
-            const Expr column = first * group + lane;
-            std::vector<Binding> all = anchored_.bind(place(t.outer, w_.index(0), t.column(column)));
-            all.push_back({c, IterKind::kSpatial, column});
-            for (size_t d = 0; d < r.size(); ++d) all.push_back({s_.reduction[d], IterKind::kSpatial, r[d]});
-            const std::vector<Expr> to = packed_place(t, IterKind::kSpatial, r[0], within, c.var, all);
-            const Expr value = real ? plan_.packed : w_.pool().constant(0, plan_.packed->dtype);
-            return w_.block(s_.name + (real ? "_pack" : "_fill"), all, w_.store(t.packed, to, value));
+    const auto& axes = s_.reduction;
+    size_t line = axes.size();  // the first axis along it
+    for (int64_t n = 1; line > 0 && n < kLongLine; n *= std::min(guess(axes[line].extent), kLongLine)) --line;
+    std::vector<Expr> before, within;
+    for (size_t d = 0; d < axes.size(); ++d)
+      (d < line ? before : within).push_back(d == 0 && t.chunk_size ? t.chunk_size : axes[d].extent);
+    const auto copy = [&](const std::vector<Expr>& at, Expr column, bool real) {
+      std::vector<Binding> all = anchored_.bind(place(t.outer, w_.index(0), t.column(column)));
+      all.push_back({c, IterKind::kSpatial, column});
+      std::vector<Expr> r = at;
+      if (t.chunk_start) r[0] = r[0] + t.chunk_start;
+      for (size_t d = 0; d < r.size(); ++d) all.push_back({axes[d], IterKind::kSpatial, r[d]});
+      const std::vector<Expr> to = packed_place(t, IterKind::kSpatial, r[0], at[0], c.var, all);
+      const Expr value = real ? plan_.packed : w_.pool().constant(0, plan_.packed->dtype);
+      return w_.block(s_.name + (real ? "_pack" : "_fill"), all, w_.store(t.packed, to, value));
+    };
+    return w_.loops(ForKind::kSerial, "r", before, [&](const std::vector<Expr>& outer) {
+      return w_.loop(ForKind::kSerial, "c", t.columns / t.group, [&](Expr first) {
+        const auto lines = [&](bool real) {
+          return w_.loops(ForKind::kSerial, "r", within, [&](const std::vector<Expr>& inner) {
+            std::vector<Expr> at = outer;
+            at.insert(at.end(), inner.begin(), inner.end());
+            return w_.loop(ForKind::kVectorized, "lane", t.group,
+                           [&](Expr lane) { return copy(at, first * t.group + lane, real); });
           });
-        });
-      };
-      return t.valid ? w_.choose(less(t.start + first * group, t.all_columns), copy(true), copy(false))
-                     : copy(true);
+        };
+        return t.valid ? w_.choose(less(t.start + first * t.group, t.all_columns), lines(true), lines(false))
+                       : lines(true);
+      });
     });
   }
 
@@ -460,6 +477,7 @@ class Contraction {
   const AnchoredStage& anchored_;
   const Stage& s_;
   ContractionPlan plan_;
+  std::vector<Expr> element_;
   int64_t width_;
   bool vectors_ = false;
   std::vector<size_t> outer_;  // axes that are neither rows nor columns
@@ -468,8 +486,14 @@ class Contraction {
 }  // namespace
 
 Stmt write_contraction(Writer& w, const Job& job, const AnchoredStage& anchored) {
-  const std::optional<ContractionPlan> plan = find_contraction_plan(anchored.stage, job.lanes());
-  return plan ? Contraction(w, job, anchored, *plan).write() : nullptr;
+  const std::optional<ContractionPlan> plan = find_contraction_plan(anchored.stage, job.cpu);
+  if (!plan || !plan->has_rows) {
+    const std::optional<AxisParts> parts = row_parts(anchored);
+    const auto by_parts = parts ? find_contraction_plan(parts->anchored.stage, job.cpu) : std::nullopt;
+    if (by_parts && by_parts->has_rows)
+      return Contraction(w, job, parts->anchored, *by_parts, parts->element).write();
+  }
+  return plan ? Contraction(w, job, anchored, *plan, anchored.variables()).write() : nullptr;
 }
 
 }  // namespace relay::kernel::schedule::cpu

@@ -7,11 +7,14 @@
 #include "kernel/schedule/contraction.h"
 #include "kernel/schedule/cpu/rules.h"
 #include "kernel/statements.h"
+#include "target/machines.h"
 
 namespace relay::kernel::schedule::cpu {
 namespace {
 
-constexpr int64_t kWorthPacking = 8;  // rows that share a packed element
+// Rows that share a packed element: where vectors could go along the columns or the reduction
+// without it, and where they could not.
+constexpr int64_t kWorthPacking = 8, kWorthGathering = 4;
 
 bool depends(Expr e, const std::vector<Axis>& axes, size_t begin, size_t end) {
   for (size_t i = begin; i < end; ++i) {
@@ -22,19 +25,20 @@ bool depends(Expr e, const std::vector<Axis>& axes, size_t begin, size_t end) {
 
 // The tile that wastes the least: padding of columns, too few sums in flight to hide the latency of
 // an addition, more loads than the machine has time for.
-void choose_tile(ContractionPlan& plan, int64_t rows, int64_t columns, int64_t width) {
-  const int64_t registers = width == 16 ? 32 : 16;
+void choose_tile(ContractionPlan& plan, int64_t rows, int64_t columns, const target::Cpu& cpu) {
+  const int64_t width = cpu.lanes();
+  const auto wanted_in_flight = static_cast<double>(cpu.products_per_cycle * target::kProductCycles);
   double best = -1;
   for (int64_t t = 1; t <= 12; ++t) {
     for (int64_t m = 1; m <= 4; ++m) {
-      if (t * m + m + 1 > registers || (t > rows && t > 1)) continue;
+      if (t * m + m + 1 > cpu.vector_registers || (t > rows && t > 1)) continue;
       const int64_t c = m * width;
       const double padding =
           plan.packed ? static_cast<double>(columns) / static_cast<double>(ceil_div(columns, c) * c)
                       : (columns >= c || m == 1 ? 1.0 : 0.1);
       const double remainder =
           rows % t == 0 ? 1.0 : static_cast<double>(rows - rows % t) / static_cast<double>(rows);
-      const double in_flight = std::min(1.0, static_cast<double>(t * m) / 8);
+      const double in_flight = std::min(1.0, static_cast<double>(t * m) / wanted_in_flight);
       const double loads = std::min(1.0, static_cast<double>(t * m) / (1.25 * static_cast<double>(t + m)));
       const double score = padding * remainder * in_flight * loads + 1e-4 * static_cast<double>(t * m);
       if (score > best) {
@@ -48,7 +52,8 @@ void choose_tile(ContractionPlan& plan, int64_t rows, int64_t columns, int64_t w
 
 }  // namespace
 
-std::optional<ContractionPlan> find_contraction_plan(const Stage& s, int64_t width) {
+std::optional<ContractionPlan> find_contraction_plan(const Stage& s, const target::Cpu& cpu) {
+  const int64_t width = cpu.lanes();
   const std::optional<ContractionView> view = contraction_view(s);
   if (!view || !view->starts_constant() || s.spatial.empty()) return std::nullopt;
   const size_t last = s.spatial.size() - 1;
@@ -93,7 +98,9 @@ std::optional<ContractionPlan> find_contraction_plan(const Stage& s, int64_t wid
     plan.columns = last;
     if (columns < width) return std::nullopt;
   } else {
-    if (rows < kWorthPacking || s.spatial[plan.row].extent->kind != ExprKind::kInt) return std::nullopt;
+    const bool has_vectors = direct || guess(s.reduction.back().extent) >= width;
+    if (rows < (has_vectors ? kWorthPacking : kWorthGathering)) return std::nullopt;
+    if (s.spatial[plan.row].extent->kind != ExprKind::kInt) return std::nullopt;
     for (Expr e : operands) {
       if (!along_columns(e, plan.columns)) continue;
       if (plan.packed) return std::nullopt;  // one buffer is enough to ask for
@@ -107,7 +114,7 @@ std::optional<ContractionPlan> find_contraction_plan(const Stage& s, int64_t wid
     for (size_t i = plan.columns; i <= last; ++i) columns *= guess(s.spatial[i].extent);
     if (columns < width / 2) return std::nullopt;
   }
-  choose_tile(plan, rows, columns, width);
+  choose_tile(plan, rows, columns, cpu);
   return plan;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "kernel/schedule/stage.h"
+#include "target/target.h"
 
 namespace relay::kernel::schedule::cpu {
 
@@ -17,7 +18,7 @@ struct ContractionPlan {
   int64_t tile_rows = 1, tile_vectors = 1;
 };
 
-// Nothing if the stage is no contraction, or has too few columns for vectors of `width` floats.
-std::optional<ContractionPlan> find_contraction_plan(const Stage& s, int64_t width);
+// Nothing if the stage is no contraction, or has too few columns for vectors of float32.
+std::optional<ContractionPlan> find_contraction_plan(const Stage& s, const target::Cpu& cpu);
 
 }  // namespace relay::kernel::schedule::cpu

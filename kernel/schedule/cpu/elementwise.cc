@@ -1,7 +1,10 @@
 // Elementwise stages and reductions without a better form.
 #include <algorithm>
+#include <optional>
+#include <unordered_map>
 
 #include "kernel/schedule/cpu/rules.h"
+#include "kernel/schedule/cpu/sides.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule::cpu {
@@ -17,12 +20,13 @@ bool few(Expr iterations) { return iterations->kind == ExprKind::kInt && iterati
 
 Stmt write_elementwise(Writer& w, const Job& job, const Stage& stage) {
   const std::vector<Expr> extents = extents_of(stage.spatial);
-  const auto element = [&](const std::vector<Expr>& at) {
+  const auto element_of = [&](const std::vector<Expr>& at, Expr value) {
     const AnchoredStage anchored{stage};
     std::vector<Stmt> body = stage.requirements;
-    body.push_back(w.store(stage.buffer, anchored.variables(), stage.value));
+    body.push_back(w.store(stage.buffer, anchored.variables(), value));
     return w.block(stage.name, anchored.bind(at), w.sequence(body));
   };
+  const auto element = [&](const std::vector<Expr>& at) { return element_of(at, stage.value); };
   if (extents.empty()) return element({});
   const int64_t width = job.lanes();
   const ForKind outer = outer_kind(job, extents);
@@ -59,11 +63,16 @@ Stmt write_elementwise(Writer& w, const Job& job, const Stage& stage) {
     return w.sequence(parts);
   }
 
-  // Rows: the last axis within a row, the others shared out.
+  // Rows: the last axis within a row, the others shared out. What rows choose is a branch.
   const std::vector<Expr> rows(extents.begin(), extents.end() - 1);
-  const bool vectors = stage.requirements.empty() && stage.buffer->dtype == kFloat32 &&
-                       vectorizable(stage.value, stage.spatial.back().var, stage.bounds);
-  const auto row = [&](const std::vector<Expr>& at, ForKind along) {
+  const bool floats = stage.requirements.empty() && stage.buffer->dtype == kFloat32;
+  const Expr last = stage.spatial.back().var;
+  std::optional<Sides> sides;
+  if (floats && vectorizable(stage.value, last, stage.bounds)) sides = Sides{.value = stage.value};
+  if (floats && !sides) sides = sides_of(stage.value, last, stage.bounds);
+  const bool vectors = sides.has_value();
+  if (!sides) sides = Sides{.value = stage.value};
+  const auto side = [&](const std::vector<Expr>& at, ForKind along, Expr value) {
     std::vector<Stmt> parts;
     const std::vector<int64_t> sizes = vectors ? std::vector<int64_t>{width, 1} : std::vector<int64_t>{1};
     for (const Segment& s : segments(extents.back(), sizes)) {
@@ -71,11 +80,16 @@ Stmt write_elementwise(Writer& w, const Job& job, const Stage& stage) {
         return w.loop(ForKind::kVectorized, "lane", s.size, [&](Expr lane) {
           std::vector<Expr> place = at;
           place.push_back(s.start + tile * s.size + lane);
-          return element(place);
+          return element_of(place, value);
         });
       }));
     }
     return w.sequence(parts);
+  };
+  const auto row = [&](const std::vector<Expr>& at, ForKind along) {
+    std::unordered_map<const ExprNode*, Expr> here;
+    for (size_t a = 0; a < at.size(); ++a) here[stage.spatial[a].var.get()] = at[a];
+    return choose_side(w, *sides, here, [&](Expr value) { return side(at, along, value); });
   };
   if (rows.empty()) return row({}, outer);
   if (few(product(w.pool(), rows))) {

@@ -7,57 +7,10 @@
 #include <unordered_map>
 
 #include "kernel/schedule/cpu/rules.h"
+#include "kernel/schedule/cpu/sides.h"
 #include "kernel/statements.h"
 
 namespace relay::kernel::schedule::cpu {
-
-namespace {
-
-// More sides than this would be more code than work.
-constexpr size_t kMostSides = 16;
-
-// An outermost selection that is the same for all lanes, or null. What is selected by lane stays
-// together: a condition in there may only be looked at under the one around it.
-const ExprNode* invariant_selection(Expr value, Expr lane) {
-  const ExprNode* found = nullptr;
-  for_each_node(value, [&](const ExprNode* n) {
-    if (found || n->kind != ExprKind::kSelect) return !found;
-    if (!n->args[0]->has_load && !mentions(n->args[0], lane)) found = n;
-    return false;
-  });
-  return found;
-}
-
-// The value for each way in which its selections can go.
-struct Sides {
-  const ExprNode* condition = nullptr;  // null: there is only the value
-  Expr value = {};
-  std::vector<Sides> sides = {};  // if it holds, and if not
-};
-
-// Nothing if there are too many, or one of them does not go by vectors. `count`: of those so far.
-std::optional<Sides> take_apart(Expr value, Expr lane, const Bounds& bounds, size_t& count) {
-  const ExprNode* selection = invariant_selection(value, lane);
-  if (!selection) {
-    if (++count > kMostSides || !vectorizable(value, lane, bounds)) return std::nullopt;
-    return Sides{.value = value};
-  }
-  Sides out{.condition = selection->args[0]};
-  for (size_t side : {1, 2}) {
-    // What is selected by the same condition elsewhere goes the same way.
-    std::unordered_map<const ExprNode*, Expr> chosen;
-    for_each_node(value, [&](const ExprNode* n) {
-      if (n->kind == ExprKind::kSelect && n->args[0] == selection->args[0]) chosen[n] = n->args[side];
-      return true;
-    });
-    std::optional<Sides> rest = take_apart(substitute(value, chosen), lane, bounds, count);
-    if (!rest) return std::nullopt;
-    out.sides.push_back(std::move(*rest));
-  }
-  return out;
-}
-
-}  // namespace
 
 Stmt write_lanes(Writer& w, const Job& job, const Stage& stage) {
   if (stage.spatial.size() < 3 || !stage.requirements.empty() || stage.buffer->dtype != kFloat32)
@@ -65,8 +18,7 @@ Stmt write_lanes(Writer& w, const Job& job, const Stage& stage) {
   const Axis &lanes = stage.spatial.back(), &column = stage.spatial[stage.spatial.size() - 2];
   const int64_t width = job.lanes();
   if (!has_whole_vectors(lanes, width)) return nullptr;
-  size_t count = 0;
-  const std::optional<Sides> sides = take_apart(stage.value, lanes.var, stage.bounds, count);
+  const std::optional<Sides> sides = sides_of(stage.value, lanes.var, stage.bounds);
   if (!sides) return nullptr;
   std::vector<Expr> rows, cost;
   for (const Axis& a : stage.spatial) cost.push_back(a.extent);
@@ -88,11 +40,7 @@ Stmt write_lanes(Writer& w, const Job& job, const Stage& stage) {
       };
       std::unordered_map<const ExprNode*, Expr> here;
       for (size_t a = 0; a < at.size(); ++a) here[stage.spatial[a].var.get()] = at[a];
-      const auto write = [&](const auto& self, const Sides& way) -> Stmt {
-        if (!way.condition) return copy(way.value);
-        return w.choose(substitute(way.condition, here), self(self, way.sides[0]), self(self, way.sides[1]));
-      };
-      return write(write, *sides);
+      return choose_side(w, *sides, here, copy);
     });
   });
 }

@@ -1,6 +1,7 @@
 // The rules of the CPU schedule, each for one form of stage. A rule that does not apply gives null.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -12,6 +13,8 @@
 namespace relay::kernel::schedule::cpu {
 
 using primitives::divide_up;
+
+constexpr int64_t kEnoughTasks = 16;  // to keep the threads of a machine busy
 
 // What every rule is told besides its stage.
 struct Job {
@@ -42,6 +45,12 @@ Stmt write_rows(Writer& w, const Job& job, std::span<const Buffer* const> kept, 
                 int64_t longest = INT64_MAX);
 // How many of the stages, from the first one on, it takes; 0 if it takes none.
 size_t stages_along_rows(Writer& w, const Job& job, std::span<const Stage> stages);
+// Stages that go over the same planes and have no better rules, with several reductions: plane by
+// plane. Only the tensors `kept` are looked at afterwards.
+Stmt write_planes(Writer& w, const Job& job, std::span<const Buffer* const> kept,
+                  std::span<const AnchoredStage> stages);
+// How many of the kernel's stages, from the first of these on, it takes; 0 if it takes none.
+size_t stages_over_planes(const Kernel& k, const Job& job, std::span<const AnchoredStage> stages);
 // A whole kernel that is a product, what goes along its rows, and a product with the result: a
 // few rows at a time.
 struct AttentionLoops {
@@ -74,6 +83,9 @@ Stmt write_contraction(Writer& w, const Job& job, const AnchoredStage& anchored)
 // Reductions along an axis that is contiguous in every operand: partial results in the
 // lanes of vectors.
 Stmt write_dot(Writer& w, const Job& job, const AnchoredStage& anchored);
+// The first of these rules for reductions that applies; null if none does. `reorders`: terms may be
+// added in another order.
+Stmt write_fast_reduction(Writer& w, const Job& job, const AnchoredStage& anchored, bool reorders);
 // Any reduction: one accumulator an element.
 Stmt write_reduction(Writer& w, const Job& job, const AnchoredStage& anchored);
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "kernel/schedule/cost.h"
 #include "kernel/schedule/cpu/rules.h"
 #include "kernel/schedule/inline_producers.h"
 #include "kernel/schedule/primitives/primitive.h"
@@ -51,13 +52,7 @@ Stmt write(Writer& w, const Job& job, const AnchoredStage& anchored) {
     return write_elementwise(w, job, s);
   }
   if (s.kind == StageKind::kSequential || !s.requirements.empty()) return s.statement;
-  if (Stmt windows = write_windows(w, job, anchored)) return windows;
-  if (Stmt tiles = write_tiles(w, job, anchored)) return tiles;
-  if (Stmt panels = write_product(w, job, anchored)) return choose_by_rows(w, job, anchored, panels);
-  if (Stmt tiles = write_contraction(w, job, anchored)) return tiles;
-  if (may_reorder(job, s)) {
-    if (Stmt lanes = write_dot(w, job, anchored)) return lanes;
-  }
+  if (Stmt fast = write_fast_reduction(w, job, anchored, may_reorder(job, s))) return fast;
   return write_reduction(w, job, anchored);
 }
 
@@ -66,7 +61,7 @@ Stmt write(Writer& w, const Job& job, const AnchoredStage& anchored) {
 class InOrder {
  public:
   InOrder(Writer& w, const Job& job, const Kernel& k, const std::vector<Stage>& stages)
-      : w_(w), job_(job), anchored_(join_epilogues(k, stages)) {
+      : w_(w), job_(job), kernel_(k), anchored_(join_epilogues(k, stages)) {
     for (const AnchoredStage& a : anchored_) {
       stages_.push_back(a.stage);
       if (a.epilogue) stages_.push_back(*a.epilogue);
@@ -83,6 +78,10 @@ class InOrder {
     for (size_t first = 0; first < anchored_.size();) {
       size_t end = end_of_run(first);
       Stmt run = end > first + 1 ? along_rows(first, end) : nullptr;
+      if (!run) {
+        end = first + stages_over_planes(kernel_, job_, from(first));
+        run = end > first + 1 ? over_planes(first, end) : nullptr;
+      }
       if (!run) end = first + 1;
       out.push_back(run ? run : write(w_, job_, anchored_[first]));
       first = end;
@@ -107,18 +106,33 @@ class InOrder {
     return end;
   }
 
+  // The anchored stages from `first` on.
+  std::span<const AnchoredStage> from(size_t first) const {
+    return std::span(anchored_).subspan(first, std::min(anchored_.size() - first, kMostTogether));
+  }
+
+  // What these anchored stages write and others read.
+  std::vector<const Buffer*> kept(size_t first, size_t end) const {
+    std::vector<const Buffer*> out;
+    for (size_t i = begin(first); i < begin(end); ++i) {
+      const auto last = last_read_.find(stages_[i].buffer);
+      if (last != last_read_.end() && last->second >= begin(end)) out.push_back(stages_[i].buffer);
+    }
+    return out;
+  }
+
   Stmt along_rows(size_t first, size_t end) const {
     const auto stages = std::span(stages_).subspan(begin(first), begin(end) - begin(first));
-    std::vector<const Buffer*> kept;
-    for (const Stage& s : stages) {
-      const auto last = last_read_.find(s.buffer);
-      if (last != last_read_.end() && last->second >= begin(end)) kept.push_back(s.buffer);
-    }
-    return write_rows(w_, job_, kept, stages);
+    return write_rows(w_, job_, kept(first, end), stages);
+  }
+
+  Stmt over_planes(size_t first, size_t end) const {
+    return write_planes(w_, job_, kept(first, end), from(first).first(end - first));
   }
 
   Writer& w_;
   const Job& job_;
+  const Kernel& kernel_;
   const std::vector<AnchoredStage> anchored_;
   std::vector<Stage> stages_;                            // of the anchored stages
   std::vector<size_t> ends_;                             // of the stages of each
@@ -133,6 +147,16 @@ Stmt write_stages(Arena& arena, Writer& w, const Job& job, const Kernel& k,
 }
 
 }  // namespace
+
+Stmt write_fast_reduction(Writer& w, const Job& job, const AnchoredStage& anchored, bool reorders) {
+  if (Stmt windows = write_windows(w, job, anchored)) return windows;
+  if (Stmt tiles = write_tiles(w, job, anchored)) return tiles;
+  if (Stmt panels = write_product(w, job, anchored)) return choose_by_rows(w, job, anchored, panels);
+  if (Stmt tiles = write_contraction(w, job, anchored)) return tiles;
+  return reorders ? write_dot(w, job, anchored) : nullptr;
+}
+
+Accepts accepts(const target::Cpu& cpu) { return {row_at_work(cpu), kFewestScoreRows, kLongestScoreRow}; }
 
 Kernel schedule_for_cpu(const Kernel& k, const target::Cpu& cpu, const Settings& settings) {
   CHECK(cpu.vector_bytes > 0, "target/machines.cc has a row for every processor");

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernel/kernel.h"
+#include "kernel/schedule/accepts.h"
 #include "kernel/schedule/settings.h"
 #include "target/target.h"
 
@@ -14,5 +15,8 @@ namespace relay::kernel::schedule::cpu {
 // result of a reduction is done while the result is in registers; contractions are computed in
 // register tiles. `k` is as Builder wrote it (canonical_form.h).
 Kernel schedule_for_cpu(const Kernel& k, const target::Cpu& cpu, const Settings& settings = {});
+
+// What of a kernel with several reductions stays in the cache.
+Accepts accepts(const target::Cpu& cpu);
 
 }  // namespace relay::kernel::schedule::cpu

@@ -94,6 +94,33 @@ TEST_F(Cpu, ALongReductionIsPackedInChunks) {
   check(k, {}, 16);
 }
 
+// A line is as many of the last reduction axes as make 16 elements; shorter
+// reductions are one line.
+TEST_F(Cpu, ColumnsArePackedLineByLine) {
+  struct Case {
+    int64_t rows, columns;  // of the image
+    const char* loops;      // around what is packed
+  };
+  for (const Case& c : {Case{3, 20, "for r0 in 2: for r1 in 3: for c in "},
+                        Case{5, 4, "] for r0 in 2: for c in "}, Case{1, 3, "] for c in "}}) {
+    Builder b(pool_);
+    const Tensor x = b.input("x", kFloat32, {index(2), index(5), index(c.rows + 2), index(c.columns + 2)});
+    const Tensor dy = b.input("dy", kFloat32, {index(2), index(9), index(c.rows), index(c.columns)});
+    const Kernel k = b.finish(
+        "k", "",
+        {b.reduce("dw", kFloat32, {index(9), index(5), index(3), index(3)},
+                  {index(2), index(c.rows), index(c.columns)}, b.sum(kFloat32), [&](Indices i, Indices r) {
+                    return dy(r[0], i[0], r[1], r[2]) * x(r[0], i[1], r[1] + i[2], r[2] + i[3]);
+                  })});
+    std::string text = show(scheduled(k, 16));
+    text.erase(std::unique(text.begin(), text.end(), [](char a, char b) { return isspace(a) && isspace(b); }),
+               text.end());
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    EXPECT_NE(text.find(c.loops), std::string::npos) << text;
+    for (const int width : {4, 8, 16}) check(k, {}, width);
+  }
+}
+
 TEST_F(Cpu, ManyFiltersOnFewPixelsAreShared) { check(convolution(2, 150, 5, 1, 1, 0), {}, 8); }
 
 TEST_F(Cpu, ConvolutionOfIntegers) {

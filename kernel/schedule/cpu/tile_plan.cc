@@ -6,12 +6,12 @@
 #include "kernel/schedule/contraction.h"
 #include "kernel/schedule/cpu/rules.h"
 #include "kernel/walk.h"
+#include "target/machines.h"
 
 namespace relay::kernel::schedule::cpu {
 namespace {
 
-constexpr double kPerCycle = 2;       // operations that a core begins in a cycle, and loads
-constexpr double kLatency = 4;        // of an operation, in cycles: fewer results in flight leave it waiting
+// Weights of the cost model, tuned by what tiles took; target/machines.h has the machine's numbers.
 constexpr double kOverhead = 1;       // of a step's loop, in cycles
 constexpr double kTileOverhead = 12;  // of beginning and ending a tile
 // Vectors of several streams in turn come through the second-level cache at this part of its rate.
@@ -42,8 +42,12 @@ std::vector<TileAxis> tile_axes(const AnchoredStage& anchored) {
   if (out[y].extent->kind != ExprKind::kInt || out[x].extent->kind != ExprKind::kInt) return out;
   bool one = true;
   const auto look = [&](const Stage& stage) {
+    const size_t lanes = stage.spatial.size() - 1;
+    one &= lanes >= 2;
+    if (!one) return;
     for_each_load(stage.value, [&](const ExprNode* load) {
-      one &= load->buffer == s.buffer || goes_along_both(load, stage.spatial[y], stage.spatial[x]);
+      one &= load->buffer == s.buffer ||
+             goes_along_both(load, stage.spatial[lanes - 2], stage.spatial[lanes - 1]);
     });
   };
   look(s);
@@ -63,8 +67,8 @@ struct Operand {
 
 class TilePlanner {
  public:
-  TilePlanner(const Stage& s, std::span<const TileAxis> axes, const target::Cpu& cpu)
-      : cpu_(cpu), width_(cpu.lanes()), lanes_(s.spatial.back().extent->int_value) {
+  TilePlanner(const Stage& s, std::span<const TileAxis> axes, const target::Cpu& cpu, int64_t width)
+      : cpu_(cpu), width_(width), lanes_(s.spatial.back().extent->int_value) {
     for (const TileAxis& a : axes)
       extents_.push_back(a.extent->kind == ExprKind::kInt ? a.extent->int_value : 1);
     for (const Axis& a : s.reduction)
@@ -79,6 +83,7 @@ class TilePlanner {
 
   TilePlan choose() {
     best_.vectors = lanes_ / width_;
+    best_.width = width_;
     std::vector<int64_t> tile(extents_.size(), 1);
     best_.tile = tile;
     best_cost_ = cost(tile);
@@ -117,7 +122,7 @@ class TilePlanner {
     double vectors = 0, elements = 0;
     for (const Operand& o : operands_)
       (o.in_lanes ? vectors : elements) += static_cast<double>(loads(o, tile));
-    const double bytes = vectors * static_cast<double>(cpu_.vector_bytes);
+    const double bytes = vectors * static_cast<double>(4 * width_);
     return steps_ * (bytes + 4 * elements) > static_cast<double>(cpu_.l1.bytes) / 2 ? bytes : 0;
   }
 
@@ -126,8 +131,10 @@ class TilePlanner {
     double loaded = 0;
     for (const Operand& o : operands_) loaded += static_cast<double>(loads(o, tile));
     const double operations = static_cast<double>(volume(tile) * best_.vectors);
+    // Fewer results in flight than a product takes cycles leave the core waiting.
     const double step =
-        std::max({operations / kPerCycle, loaded / kPerCycle, kLatency, (operations + loaded) / 4,
+        std::max({operations / static_cast<double>(cpu_.products_per_cycle), loaded / target::kLoadsPerCycle,
+                  double{target::kProductCycles}, (operations + loaded) / target::kInstructionsPerCycle,
                   streamed(tile) / (kOfRate * static_cast<double>(cpu_.l2.bytes_per_cycle))});
     return steps_ * (step + kOverhead) + kTileOverhead + operations;
   }
@@ -182,15 +189,15 @@ bool goes_along(const ExprNode* load, const Stage& s, const TileAxis& axis) {
   return mentions(load, s.spatial[axis.first].var) || mentions(load, s.spatial[axis.last].var);
 }
 
-std::optional<TilePlan> tile_plan(const AnchoredStage& anchored, const target::Cpu& cpu) {
+std::optional<TilePlan> tile_plan(const AnchoredStage& anchored, const target::Cpu& cpu, int64_t width) {
   const Stage& s = anchored.stage;
   const std::optional<ContractionView> view = contraction_view(s);
   if (!view || !view->starts_constant() || s.spatial.size() < 2) return std::nullopt;
   const Axis& lanes = s.spatial.back();
-  if (!has_whole_vectors(lanes, cpu.lanes())) return std::nullopt;
+  if (!has_whole_vectors(lanes, width)) return std::nullopt;
   if (s.buffer->dtype != kFloat32 || !vectorizable(s.next, lanes.var, s.bounds)) return std::nullopt;
   const std::vector<TileAxis> axes = tile_axes(anchored);
-  TilePlan plan = TilePlanner(s, axes, cpu).choose();
+  TilePlan plan = TilePlanner(s, axes, cpu, width).choose();
   plan.axes = axes;
   return plan;
 }

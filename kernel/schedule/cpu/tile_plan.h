@@ -23,12 +23,13 @@ bool goes_along(const ExprNode* load, const Stage& s, const TileAxis& axis);
 struct TilePlan {
   std::vector<TileAxis> axes = {};  // of all axes of the stage but the last one, which has the lanes
   int64_t vectors = 1;              // in the lanes
+  int64_t width = 1;                // lanes of a vector
   std::vector<int64_t> tile = {};   // of each of the axes
 };
 
 // The tile that costs least: by operations, loads, what comes through the second-level cache and
 // results in flight, remainders at the ends of the axes included. Nothing if the stage is no sum of
-// products of float32 into whole vectors.
-std::optional<TilePlan> tile_plan(const AnchoredStage& anchored, const target::Cpu& cpu);
+// products of float32 into whole vectors of `width` lanes.
+std::optional<TilePlan> tile_plan(const AnchoredStage& anchored, const target::Cpu& cpu, int64_t width);
 
 }  // namespace relay::kernel::schedule::cpu

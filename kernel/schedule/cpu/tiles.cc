@@ -8,9 +8,14 @@
 // the tile is loaded once for all of it. The tile that costs least is taken, its remainders at the
 // ends of the axes included. Each element is combined in one order (long_sums.h), so results do not
 // depend on the tiling.
+//
+// Where only parts of the lanes share an operand, vectors are as long as a part (axis_parts.h).
 #include <algorithm>
 #include <optional>
 
+#include "base/cat.h"
+#include "base/integers.h"
+#include "kernel/schedule/cpu/axis_parts.h"
 #include "kernel/schedule/cpu/rules.h"
 #include "kernel/schedule/cpu/tile_order.h"
 #include "kernel/schedule/cpu/tile_plan.h"
@@ -24,16 +29,19 @@ constexpr int64_t kStepsAhead = 64;
 
 class Tiles {
  public:
-  Tiles(Writer& w, const Job& job, const AnchoredStage& anchored, TilePlan plan)
+  // `element` of the output, in terms of the stage's axes.
+  Tiles(Writer& w, const Job& job, const AnchoredStage& anchored, TilePlan plan, std::vector<Expr> element)
       : w_(w),
         job_(job),
         anchored_(anchored),
         s_(anchored.stage),
         plan_(std::move(plan)),
+        element_(std::move(element)),
         cpu_(job.cpu),
-        width_(job.lanes()) {}
+        width_(plan_.width) {}
 
-  // The last axis that is tiled runs inside one thread; all before it are shared out.
+  // The last axis that is tiled runs inside one thread, unless too few tiles are before it; all
+  // before it are shared out.
   Stmt write() {
     std::vector<Expr> tiles, cost{w_.index(plan_.vectors * width_)};
     for (size_t a = 0; a < plan_.tile.size(); ++a) {
@@ -41,8 +49,11 @@ class Tiles {
       cost.push_back(plan_.axes[a].extent);
     }
     for (const Axis& a : s_.reduction) cost.push_back(a.extent);
-    const size_t run = tiles.size() - 1, split = splits_run() ? run : run - 1;
-    const TileOrder order = order_of(tiles, split);
+    const size_t run = tiles.size() - 1;
+    size_t split = splits_run() ? run : run - 1;
+    TileOrder order = order_of(tiles, split);
+    if (order.together == 0) split = run;
+    if (split == run) order = with_run_shared_out(order, tiles);
     const Expr together = w_.index(order.together);
     std::vector<Expr> space(tiles.begin(), tiles.end() - 1);
     if (order.together > 0) {
@@ -91,6 +102,21 @@ class Tiles {
     return tile_order(cpu_, counts, operands, split);
   }
 
+  // The order with the run in pieces that are shared out, where other tiles keep too few threads
+  // busy. Tiles that follow each other still do.
+  TileOrder with_run_shared_out(const TileOrder& order, const std::vector<Expr>& tiles) const {
+    const size_t run = tiles.size() - 1;
+    if (tiles[run]->kind != ExprKind::kInt) return order;
+    int64_t others = 1;
+    for (size_t a = 0; a < run; ++a)
+      others = std::min(kEnoughTasks, others * std::min(kEnoughTasks, guess(tiles[a])));
+    const int64_t runs = tiles[run]->int_value;
+    const int64_t pieces = std::min(runs, ceil_div(kEnoughTasks, std::max<int64_t>(others, 1)));
+    if (pieces < 2 || (order.together > 0 && ceil_div(runs, order.together) >= pieces)) return order;
+    const auto last = static_cast<std::ptrdiff_t>(run);
+    return {order.together > 0 ? order.before : last, ceil_div(runs, pieces)};
+  }
+
   // The places of the stage's axes, but for that of the lanes, which these of the tiles' axes are.
   std::vector<Expr> places(const std::vector<Expr>& of_tiles) const {
     std::vector<Expr> out;
@@ -127,7 +153,8 @@ class Tiles {
     std::vector<Axis> axes;
     for (int64_t n : size) shape.push_back(w_.index(n));
     shape.push_back(w_.index(lanes));
-    for (Expr extent : shape) axes.push_back(w_.axis("in_tile", extent));
+    // The names differ because people read them: `relay opt --emit kernel`, the page of the demo.
+    for (Expr extent : shape) axes.push_back(w_.axis(cat("in_tile", axes.size()), extent));
     std::vector<Expr> variables;
     for (const Axis& a : axes) variables.push_back(a.var);
     const Buffer* results = w_.local(s_.name + "_tile", s_.buffer->dtype, shape);
@@ -184,7 +211,7 @@ class Tiles {
       return w_.sequence(step);
     });
     const Stmt write = elements([&](const std::vector<Binding>& bindings) {
-      return w_.block(s_.name + "_result", bindings, anchored_.write_back(w_, anchored_.variables(), result));
+      return w_.block(s_.name + "_result", bindings, anchored_.write_back(w_, element_, result));
     });
     return w_.allocate(results, w_.sequence({init, update, write}));
   }
@@ -216,7 +243,7 @@ class Tiles {
           here[lane.get()] = v * width_;
           const Expr load = substitute(n, here);
           std::vector<Expr> place(load->args.begin(), load->args.end());
-          place.back() = place.back() + kStepsAhead * plan_.vectors * width_;
+          place.back() = place.back() + kStepsAhead * guess(s_.buffer->shape.back());
           return make_prefetch(w_.pool().arena(), n->buffer, place);
         });
       }));
@@ -250,6 +277,7 @@ class Tiles {
   const AnchoredStage& anchored_;
   const Stage& s_;
   TilePlan plan_;
+  std::vector<Expr> element_;
   const target::Cpu& cpu_;
   int64_t width_;
 };
@@ -257,8 +285,12 @@ class Tiles {
 }  // namespace
 
 Stmt write_tiles(Writer& w, const Job& job, const AnchoredStage& anchored) {
-  std::optional<TilePlan> plan = tile_plan(anchored, job.cpu);
-  return plan ? Tiles(w, job, anchored, std::move(*plan)).write() : nullptr;
+  if (std::optional<TilePlan> plan = tile_plan(anchored, job.cpu, job.lanes()))
+    return Tiles(w, job, anchored, std::move(*plan), anchored.variables()).write();
+  const std::optional<AxisParts> parts = lane_parts(anchored, job.lanes());
+  if (!parts) return nullptr;
+  std::optional<TilePlan> plan = tile_plan(parts->anchored, job.cpu, parts->width);
+  return plan ? Tiles(w, job, parts->anchored, std::move(*plan), parts->element).write() : nullptr;
 }
 
 }  // namespace relay::kernel::schedule::cpu

@@ -55,8 +55,6 @@ class RowBlocks {
   }
 
  private:
-  // Of shared memory, for tensors that stay in the block; the rest is for partial results.
-  int64_t temporary_bytes() const { return gpu_.shared_bytes / 2; }
   std::vector<Expr> row_extents() const {
     const std::vector<Expr> all = extents_of(stages_[0]->spatial);
     return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(axes_)};
@@ -107,14 +105,14 @@ class RowBlocks {
       if (!own) return false;
       written.push_back(s->buffer);
     }
-    if (partial_bytes > gpu_.shared_bytes - temporary_bytes()) return false;
+    if (partial_bytes > gpu_.shared_bytes - row_bytes_in_block(gpu_)) return false;
     if (count && *count < kFewRows && open) return false;
     return joins > 0 && ((count && *count >= kFewRows) || longest_ < kLongForOneBlock);
   }
 
   // Temporaries that nothing else reads stay in the block, as far as there is room.
   void keep_temporaries() {
-    int64_t room = temporary_bytes();
+    int64_t room = row_bytes_in_block(gpu_);
     for (const Stage* s : stages_) {
       if (primitives::is_output(k_, s->buffer) || near_.contains(s->buffer)) continue;
       const bool read_elsewhere = std::any_of(others_.begin(), others_.end(), [&](const Stage* other) {
@@ -261,6 +259,8 @@ class RowBlocks {
 };
 
 }  // namespace
+
+int64_t row_bytes_in_block(const target::Gpu& gpu) { return gpu.shared_bytes / 2; }
 
 Stmt write_row_blocks(Writer& w, const target::Gpu& gpu, const Kernel& k,
                       std::span<const Stage* const> stages, std::span<const Stage* const> others) {

@@ -37,6 +37,9 @@ bool is_tiled_product(Writer& w, const target::Gpu& gpu, const AnchoredStage& an
 // are those of the kernel besides these.
 Stmt write_row_blocks(Writer& w, const target::Gpu& gpu, const Kernel& k,
                       std::span<const Stage* const> stages, std::span<const Stage* const> others);
+// Of shared memory, for tensors of these rows that stay in the block; the rest is for
+// partial results.
+int64_t row_bytes_in_block(const target::Gpu& gpu);
 
 // How the threads of a row join their partial results: `partial` is (rows of the block, threads of
 // a row), each element written by its thread. Afterwards element 0 of each row holds the result.

@@ -110,6 +110,11 @@ Stmt write_run(Writer& w, const target::Gpu& gpu, const Kernel& k,
 
 }  // namespace
 
+Accepts accepts(const target::Gpu& gpu) {
+  constexpr int64_t kBeside = 64;  // bytes: what the row is joined to, as its maximum and its sum
+  return {.longest_row = (row_bytes_in_block(gpu) - kBeside) / static_cast<int64_t>(sizeof(float))};
+}
+
 Kernel schedule_for_gpu(const Kernel& k, const target::Gpu& gpu, const Settings& settings) {
   CHECK(gpu.warp > 0, "target/machines.cc has a row for every GPU");
   ExprPool* pool = pool_of(k);

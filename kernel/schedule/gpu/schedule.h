@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernel/kernel.h"
+#include "kernel/schedule/accepts.h"
 #include "kernel/schedule/settings.h"
 #include "target/target.h"
 
@@ -22,5 +23,9 @@ namespace relay::kernel::schedule::gpu {
 //  * what must be done in order: one thread.
 // A kernel that is not as Builder wrote it is one thread's work.
 Kernel schedule_for_gpu(const Kernel& k, const target::Gpu& gpu, const Settings& settings = {});
+
+// Rows that stay in the memory of a block. No attention: no rule computes a product and what reads
+// it in one launch, so a kernel of both would only keep the whole matrix of scores.
+Accepts accepts(const target::Gpu& gpu);
 
 }  // namespace relay::kernel::schedule::gpu

@@ -199,7 +199,9 @@ TEST_F(Gpu, AConvolutionIsAProductAndPadsItself) {
 
 // Softmax and what becomes of it: maximum, exponential, sum, quotient.
 TEST_F(Gpu, WhatGoesAlongRowsIsOneLaunch) {
-  for (const auto& [rows, length] : {std::pair(6, 70), std::pair(40, 300), std::pair(3, 700)}) {
+  const auto longest = static_cast<int>(accepts(*target::target_of("cuda").gpu).longest_row);
+  for (const auto& [rows, length] :
+       {std::pair(6, 70), std::pair(40, 300), std::pair(3, 700), std::pair(1, longest)}) {
     const Tensor x = input("x", {rows, length});
     const Tensor m = k_.reduce("m", kFloat32, {index(rows), index(1)}, {index(length)}, k_.maximum(kFloat32),
                                [&](Indices i, Indices r) { return x(i[0], r[0]); });
@@ -217,6 +219,11 @@ TEST_F(Gpu, WhatGoesAlongRowsIsOneLaunch) {
     EXPECT_EQ(done.body->as<Seq>(), nullptr) << show(done);
     check(k);
   }
+}
+
+// So nothing of it would be gained by one kernel.
+TEST_F(Gpu, AttentionIsNotAccepted) {
+  EXPECT_EQ(accepts(*target::target_of("cuda").gpu).longest_score_row, 0);
 }
 
 TEST_F(Gpu, AttentionIsTwoProductsAndRows) {

@@ -16,7 +16,7 @@ class Options:
     home: Path  # where cases, wheels and models lie
     relay: Path
     runner: Path
-    what: str  # "nodes" or "models"
+    what: str  # "nodes", "models" or "exported"
     is_open: bool
     update: bool
     only: str
@@ -36,7 +36,7 @@ def parse(words: list[str] | None = None) -> Options:
         prog="./dev conformance",
         description="ONNX's own node cases, and models inside PyPI wheels, on Relay: docs/testing.md.",
     )
-    parser.add_argument("what", nargs="?", choices=("nodes", "models"), default="nodes", help="node cases (default)")
+    parser.add_argument("what", nargs="?", choices=("nodes", "models", "exported"), default="nodes", help="node cases (default)")
     parser.add_argument("--open", action="store_true", help="node cases with each extent of an input as a symbol")
     parser.add_argument("--update", action="store_true", help="rewrite the list of what passes")
     parser.add_argument("--only", metavar="TEXT", default="", help="those whose name contains this; no list changes")

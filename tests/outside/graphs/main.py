@@ -16,7 +16,8 @@ from pathlib import Path
 
 from . import folders, text, triage
 from .compose import compose
-from .operators import EXCLUDED, OPERATORS
+from .complete import missing_operators
+from .operators import OPERATORS
 from .options import Options
 from .relay import Relay, Verdict
 from .shrink import Shrinker
@@ -162,18 +163,6 @@ def refused_by_peer(about: dict) -> str:
     """The text of the node that the peer names, else of the last one."""
     named = re.search(r"(?:Node \(|Name:')(n\d+)[)']", about["refusal"])
     return about["nodes"].get(named[1] if named else "", list(about["nodes"].values())[-1])
-
-
-def missing_operators(relay: Path) -> list[str]:
-    """Where the importer and the table do not have the same operators."""
-    listed = subprocess.run([str(relay), "ops", "--onnx"], capture_output=True, text=True, check=True).stdout
-    imported = {line.split()[0] for line in listed.splitlines() if line.strip()}
-    drawn = set(OPERATORS) | set(EXCLUDED)
-    out = [
-        f"{name} is imported, and neither drawn nor excluded: add it to graphs/operators"
-        for name in sorted(imported - drawn)
-    ]
-    return out + [f"{name} is not imported any more" for name in sorted(drawn - imported)]
 
 
 def show_new(run: Run) -> None:

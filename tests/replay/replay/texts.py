@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from .programs import Model, Program
 
 CPUS = ("sse2", "avx2", "avx512", "avx512-vnni", "avx512-bf16")
+NEON = "aarch64"
 GPUS = ("sm_75", "sm_90")
 
 
@@ -25,16 +26,17 @@ def texts(program: Program, model: Model) -> list[Text]:
     if program.kind == "exec":
         out = [stage("kernel", "cpu:avx2", level) for level in (0, 1, 2)]
         out += [stage("llvm", "cpu:avx2", 2), stage("kernel", "cuda:sm_90", 2)]
+        out += [stage(form, NEON, 2) for form in ("kernel", "llvm")]
         for function in model.functions:
             out += [source("avx512", 2, function), source("cuda:sm_90", 2, function)]
         if model.integers:
             out += [layers("vta", function) for function in model.functions]
         return out
-    out = [stage("kernel", f"cpu:{cpu}", 2) for cpu in CPUS]
+    out = [stage("kernel", target, 2) for target in (*(f"cpu:{cpu}" for cpu in CPUS), NEON)]
     out += [stage(form, "cpu:avx2", level) for form in ("kernel", "llvm") for level in (0, 1)]
-    out += [stage("llvm", f"cpu:{cpu}", 2) for cpu in ("sse2", "avx2", "avx512-bf16")]
+    out += [stage("llvm", target, 2) for target in ("cpu:sse2", "cpu:avx2", "cpu:avx512-bf16", NEON)]
     out += [stage("plan", "cpu:avx2", 2), stage("plan", "cuda:sm_90", 2)]
-    out += [source(cpu, 2, "main") for cpu in (*CPUS, "aarch64")]
+    out += [source(cpu, 2, "main") for cpu in (*CPUS, NEON)]
     out += [source("avx2", level, "main") for level in (0, 1)]
     out += [source("avx512", 2, "main", threads=2)]
     out += [source(f"cuda:{gpu}", 2, "main") for gpu in GPUS]
