@@ -12,6 +12,7 @@
 #include "kernel/limits.h"
 #include "kernel/statements.h"
 #include "kernel/step_versions.h"
+#include "kernel/step_writes.h"
 
 namespace relay::kernel {
 namespace {
@@ -83,6 +84,10 @@ class Differentiation {
     const Expr u = pool_.variable("u", s.buffer->dtype);
     const Derivative found = derivative(s.value, u);
     if (!found.reason.empty()) return refuse(found.reason);
+    if (s.kind == StepKind::kWrite && !found.contributions.empty() && !writes_once(s)) {
+      return refuse(cat("it cannot be told which iteration is the last one to write an element of `",
+                        s.buffer->name.text(), "`"));
+    }
     std::vector<Contribution> own, others;
     const auto is_own = [&](const ExprNode* load) { return load->buffer == s.buffer && !is_apart(s, load); };
     for (const Contribution& c : found.contributions) (is_own(c.load) ? own : others).push_back(c);
