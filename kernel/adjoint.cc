@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/cat.h"
@@ -35,10 +36,17 @@ class Differentiation {
       add(y, b_.input(cat("d_", y->name.text()), y->dtype, shape_of(*y)));
     }
     std::vector<Versions> before, after;
-    for (const Step& s : steps_) {
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      const Step& s = steps_[i];
+      if (s.kind == StepKind::kExtremum && !is_moved(s)) begin_of_computed_[&s] = steps_[i - 1].value;
       before.push_back(v_.now());
       v_.run(s);
       after.push_back(v_.now());
+      if (is_moved(s)) {
+        if (covers(s)) rounded_.erase(s.buffer);
+      } else {
+        rounded_.insert(s.buffer);
+      }
     }
     for (size_t i = steps_.size(); i-- > 0 && reason_.empty();) backwards(steps_[i], before[i], after[i]);
     if (!reason_.empty()) return {{}, reason_};
@@ -116,11 +124,53 @@ class Differentiation {
     for (const Contribution& c : others) contribute(s, c, {{u.get(), seed}}, seen);
   }
 
+  // Is the value only moved, so that it is the same wherever an engine computes it again? What is
+  // computed may be rounded otherwise there: a product and a sum become one, and functions that
+  // go through vectors are approximated.
+  bool is_moved(const Step& s) const {
+    bool moved = s.kind != StepKind::kAdd;
+    const auto look = [&](Expr e) {
+      for (const ExprNode* n : post_order(e)) {
+        if (n->kind == ExprKind::kLoad) {
+          moved = moved && !rounded_.contains(n->buffer);
+        } else if (n->dtype.is_float()) {
+          moved = moved &&
+                  (n->kind == ExprKind::kFloat || n->kind == ExprKind::kSelect || n->kind == ExprKind::kMax ||
+                   n->kind == ExprKind::kMin || n->kind == ExprKind::kCast || n->fn == Math::kAbs);
+        }
+      }
+    };
+    look(s.value);
+    for (Expr e : s.conditions) look(e);
+    for (Expr e : s.place) look(e);
+    return moved;
+  }
+
+  // A value of the step for each iteration, computed once and kept.
+  Expr kept_value(const Step& s, const Versions& before) {
+    std::vector<Expr> place;
+    for (const StepAxis& a : s.axes) place.push_back(a.var);
+    // A sum of one: a reduction is not computed again where it is used.
+    const Tensor kept =
+        v_.keep(b_.reduce(cat(s.buffer->name.text(), "_values"), s.buffer->dtype, extents(s.axes),
+                          {pool_.integer(1)}, b_.sum(s.buffer->dtype), [&](Indices i, Indices) {
+                            ExprMap by;
+                            bind(by, s.axes, i);
+                            return v_.local(s.value, by, before);
+                          }));
+    return kept.at(place);
+  }
+
   // The adjoint of an element goes to the values that are the extremum, in equal shares.
   Expr share(const Step& s, const Tensor& dy, const Versions& before, const Versions& after) {
     const Expr one = pool_.constant(1, s.buffer->dtype), zero = pool_.constant(0, s.buffer->dtype);
-    const Expr most = after.at(s.buffer).at(s.place);
-    const Expr hit = equal(s.value, most);
+    Step of_kept = s;
+    Tensor all = after.at(s.buffer);
+    if (const auto begin = begin_of_computed_.find(&s); begin != begin_of_computed_.end()) {
+      of_kept.value = kept_value(s, before);
+      all = v_.reduction(of_kept, begin->second);
+    }
+    const Expr hit = equal(of_kept.value, all.at(s.place));
     const std::vector<StepAxis> axes = reduction_axes(s);
     const auto one_if_hit = [&](Indices i, Indices r) {
       ExprMap by = at_place(s, i);
@@ -309,6 +359,9 @@ class Differentiation {
   Builder b_;
   StepVersions v_;
   std::unordered_map<const Buffer*, std::vector<Tensor>> adjoints_;  // the sum of the parts
+  std::unordered_set<const Buffer*> rounded_;  // hold what was computed, not only moved, so far
+  // The extrema of computed values, and what they begin with.
+  std::unordered_map<const Step*, Expr> begin_of_computed_;
   std::string reason_;
 };
 

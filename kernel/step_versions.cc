@@ -144,7 +144,6 @@ std::vector<Expr> StepVersions::where(const Step& s, Indices r) const {
   return out;
 }
 
-// `begin`: the constant that all elements are before; null: they are those of the last version.
 Tensor StepVersions::reduction(const Step& s, Expr begin) {
   const auto join = [&](Expr so_far, Expr next) {
     return s.kind == StepKind::kAdd       ? so_far + next
@@ -160,8 +159,10 @@ Tensor StepVersions::reduction(const Step& s, Expr begin) {
   const Expr zero = pool_.constant(0, s.buffer->dtype);
   const std::string_view name = s.buffer->name.text();
   if (axes.empty()) {
-    return compute(name, *s.buffer,
-                   [&](Indices i) { return join(element(now_, s.buffer, i), next(i, {}, zero)); });
+    return compute(name, *s.buffer, [&](Indices i) {
+      const bool extremum = begin && s.kind == StepKind::kExtremum;
+      return join(extremum ? begin : element(now_, s.buffer, i), next(i, {}, zero));
+    });
   }
   const Tensor sum =
       keep(b_.reduce(name, s.buffer->dtype, shape_of(*s.buffer), extents(axes), {begin ? begin : zero, join},

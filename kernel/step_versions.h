@@ -53,6 +53,9 @@ class StepVersions {
   std::pair<std::vector<Expr>, ExprMap> accessor_of(const Step& s, const IndexInverse& inverse,
                                                     const std::vector<Expr>& p, Indices i,
                                                     const Versions& versions) const;
+  // What a sum or an extremum makes of a buffer, of the versions of now. `begin`: the constant that
+  // all elements are before; null: they are those of the last version.
+  Tensor reduction(const Step& s, Expr begin);
   // Variables for the dims of an element.
   std::vector<Expr> element_variables(size_t rank) const;
 
@@ -60,7 +63,6 @@ class StepVersions {
   Tensor made_by(const Step& s);
   std::optional<Tensor> part_written(const Step& s);
   Tensor updated(const Step& s);
-  Tensor reduction(const Step& s, Expr begin);
   Expr element(const Versions& versions, const Buffer* b, Indices i) const;
   std::vector<Expr> where(const Step& s, Indices r) const;
 
