@@ -357,7 +357,11 @@ class Reductions {
   bool unrolled(const Step& s, Expr own) {
     if (!has_own_place(s)) return false;
     bool elsewhere = false;
-    for_each_load(s.value, [&](const ExprNode* n) { elsewhere |= n->buffer == s.buffer && own != n; });
+    const auto look = [&](Expr e) {
+      for_each_load(e, [&](const ExprNode* n) { elsewhere |= n->buffer == s.buffer && own != n; });
+    };
+    look(s.value);
+    for (Expr e : s.conditions) look(e);
     if (elsewhere) return false;
     const std::vector<StepAxis> reduction = reduction_axes(s);
     Expr steps = pool_.integer(1);
