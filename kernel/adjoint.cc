@@ -109,7 +109,10 @@ class Differentiation {
       return refuse(
           cat("it is not known that `", s.buffer->name.text(), "` is complete where it is read again"));
     }
-    if (!own.empty()) dy = recurrence(s, own, u, dy, after);
+    if (!own.empty()) {
+      dy = recurrence(s, own, u, dy, after);
+      if (!reason_.empty()) return;
+    }
     Expr seed = dy.at(s.place);
     if (s.kind == StepKind::kExtremum) seed = share(s, dy, before, after);
     // What the step does not replace has the adjoint of what was there before.
@@ -188,7 +191,7 @@ class Differentiation {
     const std::vector<Expr> shape = shape_of(*s.buffer);
     const std::vector<Expr> p = v_.element_variables(shape.size());
     const IndexInverse inverse = index_inverse(s.axes, s.place, p, shape, {});
-    if (!inverse.left.empty()) {
+    if (!inverse.left.empty() || (needs_data(inverse) && !s.conditions.empty())) {
       refuse(cat("it cannot be told which elements of `", s.buffer->name.text(), "` are written over"));
       return false;
     }
@@ -218,7 +221,9 @@ class Differentiation {
     }
     const Expr zero = pool_.constant(0, x.dtype);
     const IndexInverse inverse = index_inverse(s.axes, index, p, shape_of(x), first);
-    if (inverse.sparse && !inverse.left.empty())
+    // What asks for data before the conditions that guard them would fail.
+    const bool guarded_data = needs_data(inverse) && !conditions.empty();
+    if (guarded_data || (inverse.sparse && !inverse.left.empty()))
       return add(&x, scatter(s, name, x, conditions, index, value, versions));
     const auto term = [&](Indices i, Indices r) {
       ExprMap of_element, axes = inverse.axes;
@@ -325,8 +330,12 @@ class Differentiation {
     std::vector<Expr> loops;
     for (const Direction& a : dims) loops.push_back(shape[a.dim]);
     std::vector<IndexInverse> readers;
-    for (const Contribution& c : own)
+    for (const Contribution& c : own) {
       readers.push_back(index_inverse(s.axes, {c.load->args.begin(), c.load->args.end()}, p, shape, {}));
+      if (needs_data(readers.back()) && !(s.conditions.empty() && c.guards.empty()))
+        refuse(cat("data that are read under a condition say where `", s.buffer->name.text(),
+                   "` is read again"));
+    }
     const auto element_of = [&](Indices r) {
       std::vector<Expr> i(shape.size());
       for (size_t l = 0; l < dims.size(); ++l) {

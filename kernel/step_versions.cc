@@ -110,7 +110,7 @@ Tensor StepVersions::updated(const Step& s) {
 std::optional<Tensor> StepVersions::part_written(const Step& s) {
   const std::vector<Expr> shape = shape_of(*s.buffer), p = element_variables(shape.size());
   const IndexInverse inverse = index_inverse(s.axes, s.place, p, shape, {});
-  if (!inverse.left.empty()) return std::nullopt;
+  if (!inverse.left.empty() || (needs_data(inverse) && !s.conditions.empty())) return std::nullopt;
   return compute(s.buffer->name.text(), *s.buffer, [&](Indices i) {
     const auto [written, axes] = accessor_of(s, inverse, p, i, now_);
     return guarded(written, local(s.value, axes, now_), element(now_, s.buffer, i));

@@ -49,7 +49,8 @@ class StepVersions {
              const Tensor* own = nullptr) const;
   std::vector<Expr> local_all(const std::vector<Expr>& es, const ExprMap& by, const Versions& versions) const;
   // When the element i of the step's buffer is accessed, and the axes of the iteration that does.
-  // `p`: what the inverse calls the element.
+  // `p`: what the inverse calls the element. The inverse is asked before the step's conditions, so
+  // these guard no data that it needs.
   std::pair<std::vector<Expr>, ExprMap> accessor_of(const Step& s, const IndexInverse& inverse,
                                                     const std::vector<Expr>& p, Indices i,
                                                     const Versions& versions) const;
