@@ -174,8 +174,10 @@ void Statements::parallel_loop(const For& n) {
   };
   ::llvm::Function* part = function(part_types, "part");
   part->addFnAttr(::llvm::Attribute::NoInline);  // its pointers would no longer be known not to alias
-  for (size_t i = 0; i < shared.arrays.size(); ++i)
-    part->addParamAttr(static_cast<unsigned>(i), ::llvm::Attribute::NoAlias);
+  for (size_t i = 0; i < shared.arrays.size(); ++i) {
+    if (around_.places.at(shared.arrays[i]).apart)
+      part->addParamAttr(static_cast<unsigned>(i), ::llvm::Attribute::NoAlias);
+  }
   ::llvm::Function* range = function({pointer, index, index}, "range");
 
   const auto outer_point = make_.saveIP();
