@@ -103,8 +103,9 @@ struct Given {
 };
 
 // A function, what makes it of operators, and NumPy's parameters in their order: operands
-// (`%a`), attributes of the operator (`axis`; `shape=newshape` is called otherwise there), and those that
-// a program cannot give (`out!`). Parameters behind the last word cannot be given either.
+// (`%a`), attributes of the operator (`axis`; `shape=newshape` is called otherwise
+// there), and those that a program cannot give (`out!`). Parameters behind the last word
+// cannot be given either.
 struct Function {
   const char *numpy, *op, *parameters;
   OfIntegers of_integers = OfIntegers::kSame;

@@ -10,7 +10,8 @@
 
 namespace relay::python {
 
-// What NumPy calls for `numpy.exp(e)`, `array + e` (both ufuncs), `numpy.sum(e)` and `numpy.array(e)`.
+// What NumPy calls for `numpy.exp(e)`, `array + e` (both ufuncs), `numpy.sum(e)` and
+// `numpy.array(e)`.
 void bind_numpy_protocols(py::class_<ExprHandle>& expr);
 
 }  // namespace relay::python

@@ -133,6 +133,11 @@ void bind_dim(py::module_& m) {
   dim.def("__hash__", [](const DimHandle& d) {
     return d.dim.is_const() ? py::hash(py::int_(d.dim.value())) : py::hash(py::str(show(d.dim)));
   });
+  dim.def("__bool__", [](const DimHandle& d) {
+    if (d.dim.is_const()) return d.dim.value() != 0;
+    throw py::type_error(cat("an extent that only a run knows has no truth value, and this one is ",
+                             show(d.dim), ": relay.if_ decides when it runs"));
+  });
   dim.def("__str__", [](const DimHandle& d) { return show(d.dim); });
   dim.def("__repr__", [](const DimHandle& d) { return cat("<relay.Dim ", show(d.dim), ">"); });
 }
@@ -166,7 +171,8 @@ py::object fields(const TypeHandle& t) {
   return out;
 }
 
-// What a pickle has: the text, which is read again. Data types and type parameters are those of a module.
+// What a pickle has: the text, which is read again. Data types and type parameters are
+// those of a module.
 py::tuple pickled(const TypeHandle& t) {
   const std::string text = print(t.type);
   const Module module;

@@ -7,6 +7,7 @@ import pickle
 import signal
 import unittest
 import warnings
+import weakref
 
 import numpy as np
 
@@ -57,6 +58,11 @@ class ObjectsTest(unittest.TestCase):
     def test_every_class_is_here(self):
         self.assertEqual(set(self.objects), set(CLASSES))
         self.assertGreater(len(BOUND), 20)
+
+    def test_weak_references(self):
+        for name, value in self.objects.items():
+            with self.subTest(name):
+                self.assertIs(weakref.ref(value)(), value)
 
     def copies(self, value):
         """Each way to copy the object, by its name."""
