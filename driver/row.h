@@ -1,6 +1,7 @@
 // What comparing one engine with the reference gave: a row of the tables of `relay verify`.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,12 +23,16 @@ struct VerifyOptions {
   // Engines that are prepared at once, and that run at once; 0: one for each core that this process
   // may run on. A report differs by its times alone.
   unsigned at_once = 0;
+  // When it becomes true, the Verifier throws Exhausted before its next stage, and runs end that
+  // may be endless. Must outlive the Verifier.
+  const std::atomic<bool>* cancel = nullptr;
 
   Options at(int level) const {
     return {.opt_level = level,
             .threads = threads,
             .target = target,
             .denormals = denormals,
+            .limits = {.cancel = cancel},
             .libraries = libraries};
   }
 };

@@ -169,8 +169,8 @@ namespace {
 class OwnRuns {
  public:
   OwnRuns(const Module& m, std::string_view function, std::span<const Value> args,
-          const RunObserver& observer)
-      : m_(m), function_(function), args_(args), observer_(observer) {}
+          const RunObserver& observer, const interp::Limits& limits)
+      : m_(m), function_(function), args_(args), observer_(observer), limits_(limits) {}
 
   std::vector<Tensor> plain() {
     return run([this](const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
@@ -223,7 +223,7 @@ class OwnRuns {
   // place of the result.
   template <class Result>
   std::vector<Tensor> run(const Result& result) {
-    interp::Options options;
+    interp::Options options{limits_};
     if (observer_) options.observe = observer_(false);
     options.run_operator = [&](const op::OpDef& def, std::span<const Value> args,
                                const Attrs& attrs) -> std::optional<Value> {
@@ -236,6 +236,7 @@ class OwnRuns {
   std::string_view function_;
   std::span<const Value> args_;
   const RunObserver& observer_;
+  const interp::Limits& limits_;
   bool quantises_ = false, meets_denormals_ = false;
 };
 
@@ -286,10 +287,10 @@ void add_floors(Reference& out, OwnRuns& runs) {
 }  // namespace
 
 Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args,
-                       const RunObserver& observer, Denormals denormals) {
+                       const RunObserver& observer, Denormals denormals, const interp::Limits& limits) {
   Reference out;
   const auto exact_run = [&](const Module& module, std::span<const Value> values) {
-    interp::Options options;
+    interp::Options options{limits};
     if (observer) options.observe = observer(true);
     return tensors_of(interp::Machine(module, options).call(function, {values.begin(), values.end()}));
   };
@@ -301,7 +302,7 @@ Reference reference_of(const Module& m, std::string_view function, std::span<con
     out.exact = exact_run(wide, wide_args);
   } catch (const Trap&) {
   }
-  OwnRuns runs(m, function, args, observer);
+  OwnRuns runs(m, function, args, observer, limits);
   out.own = runs.plain();
   bool other_way = false;
   if (!same_shapes(out.own, out.exact)) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "interp/limits.h"
 #include "ir/module.h"
 #include "runtime/compare.h"
 #include "runtime/denormals.h"
@@ -89,9 +90,10 @@ using RunObserver = std::function<ValueObserver(bool is_exact)>;
 
 // Runs `function` of a checked module on the interpreter: in float64, in the program's own dtypes,
 // and with disturbed results where one run says little about honest errors. Where denormals were
-// met and engines flush them, one more run does. Throws what the interpreter throws:
-// Trap, Exhausted.
+// met and engines flush them, one more run does. Each run has the limits. Throws what the
+// interpreter throws: Trap, Exhausted.
 Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args,
-                       const RunObserver& observer = {}, Denormals denormals = Denormals::kFlush);
+                       const RunObserver& observer = {}, Denormals denormals = Denormals::kFlush,
+                       const interp::Limits& limits = {});
 
 }  // namespace relay::passes
