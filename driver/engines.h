@@ -17,6 +17,7 @@
 #include "graph_runtime/executor.h"
 #include "interp/limits.h"
 #include "ir/module.h"
+#include "kernel/schedule/settings.h"
 #include "passes/runner.h"
 #include "runtime/denormals.h"
 #include "runtime/value.h"
@@ -29,6 +30,8 @@ struct VtaProgram;  // driver/vta_engine.h
 struct Options {
   int opt_level = 2;
   int threads = 1;
+  // How many elements a loop has that threads share. Tests set 1: their programs are small.
+  int64_t worth_threads = kernel::schedule::kWorthThreads;
   target::Target target = target::target_of("native");
   Denormals denormals = Denormals::kFlush;  // in compiled code; the interpreter keeps them
   // Of runs on the interpreter's machine: interp, jit and vta. Compiled libraries hear `cancel`.
