@@ -23,7 +23,6 @@
 #include "base/stopwatch.h"
 #include "driver/tolerance.h"
 #include "interp/machine.h"
-#include "passes/reference.h"
 #include "tests/conformance/engine_batch.h"
 #include "tests/conformance/node_data.h"
 #include "tests/support/engine_skips.h"
@@ -89,8 +88,8 @@ EngineTest load(const std::string& name, const Module& empty) {
   std::optional<NodeCase> test = load_node_test(name, empty, /*is_open=*/false, why);
   if (!test) throw std::runtime_error(cat(name, ": ", why.reason));
   const Value want = interp::Machine(test->module).call("main", test->args);
-  std::vector<Bound> bounds = driver::bounds_for(test->module, "main", test->args, want);
-  return {name, test->module, std::move(test->args), passes::tensors_of(want), std::move(bounds)};
+  driver::Wanted wanted = driver::wanted_of(test->module, "main", test->args, want);
+  return {name, test->module, std::move(test->args), std::move(wanted)};
 }
 
 // All that are listed, in one context, so that several can be made one program.
