@@ -42,6 +42,7 @@ void judge(VerifyRow& row, const std::vector<Tensor>& got, const passes::Referen
            const Model& model) {
   for (size_t i = 0; i < got.size(); ++i) {
     row.add(reference.compare(i, got[i]), output_name(model, i), got[i].shape());
+    if (row.uncapped.empty()) row.uncapped = reference.bounds[i].uncapped();
   }
   if (!row.ok) return;
   row.failed = without_numbers(reference, model);

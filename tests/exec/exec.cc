@@ -3,9 +3,9 @@
 // Each call line is a test of its own: first the interpreter against the expected result, then
 // every other engine against the interpreter, within the operator's tolerance. An engine may skip
 // what its users are told that it is not for (tests/support/engine_skips.h); skips are printed. How
-// many calls of each file an engine skips is in skips.txt; of `vta`, how many it takes. The
-// ordinary run is at -O2, and for some files at another level too. `relay verify tests/exec` is the
-// same at every level.
+// many calls of each file an engine skips is in skips.txt; of `vta`, how many it takes.
+// uncapped.txt names the functions whose bounds have no cap. The ordinary run is at -O2, and for
+// some files at another level too. `relay verify tests/exec` is the same at every level.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,6 +21,7 @@
 #include "tests/exec/joined_engines.h"
 #include "tests/support/engine_skips.h"
 #include "tests/support/own_cache.h"
+#include "tests/support/uncapped.h"
 #include "tools/test_files/test_file.h"
 #include "tools/verify/exec_program.h"
 
@@ -148,6 +149,17 @@ void count_skips(const std::string& path, const std::vector<driver::VerifyRow>& 
   }
 }
 
+// Holds the calls of one file to uncapped.txt, and compares as soon as all of them have run.
+void list_uncapped(const std::string& path, const std::string& function,
+                   const std::vector<driver::VerifyRow>& rows) {
+  static UncappedList list("tests/exec/uncapped.txt");
+  static std::map<std::string, size_t> calls;
+  for (const driver::VerifyRow& row : rows) list.saw(path + "@" + function, row.uncapped);
+  if (++calls[path] < program_of(path).calls().size()) return;
+  // A few engines may have run none of the calls.
+  if (!std::getenv("RELAY_ENGINES")) list.finish(path + "@");
+}
+
 class ExecTest : public testing::Test {
  public:
   ExecTest(std::string path, std::string line) : path_(std::move(path)), line_(std::move(line)) {}
@@ -156,6 +168,7 @@ class ExecTest : public testing::Test {
     const tools::CallLine call = tools::parse_call(line_);
     const std::vector<driver::VerifyRow> rows = program_of(path_).run(call, options(path_));
     count_skips(path_, rows);
+    list_uncapped(path_, call.function, rows);
     for (const driver::VerifyRow& row : rows) {
       if (!row.skipped.empty() && !lists_taken(row)) {
         print_skip(path_, call.function, row);
