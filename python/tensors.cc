@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/cat.h"
+#include "python/make.h"
 #include "python/masked.h"
 
 namespace relay::python {
@@ -17,8 +18,6 @@ std::string shape_text(const std::vector<int64_t>& dims) {
   for (const int64_t d : dims) out += cat(out.empty() ? "" : ", ", d == kOpen ? "?" : cat(d));
   return dims.size() == 1 ? cat("(", out, ",)") : cat("(", out, ")");
 }
-
-std::string type_name(py::handle value) { return py::str(py::type::handle_of(value).attr("__name__")); }
 
 // --- dtypes --------------------------------------------------------------------------------------
 
@@ -248,7 +247,7 @@ Lent lend_number(py::handle value, const TypeEntry& type, const std::string& nam
                              numpy_name(type.dtype), "\")"));
   }
   if (!fits(value, type.dtype)) {
-    throw py::type_error(cat("argument `", name, "` is of the type ", type_name(value),
+    throw py::type_error(cat("argument `", name, "` is of the type ", class_name(value),
                              ", and the program takes ", type.dtype.name()));
   }
   if (type.dtype.is_int()) {
@@ -279,7 +278,7 @@ Lent lend_number(py::handle value, const TypeEntry& type, const std::string& nam
       : becomes_array
           ? cat("make it an array, as by numpy.array(", name, ", \"", numpy_name(type.dtype), "\")")
           : "give an array of NumPy, or what has `__dlpack__`";
-  throw py::type_error(cat("argument `", name, "` is of the type ", type_name(value),
+  throw py::type_error(cat("argument `", name, "` is of the type ", class_name(value),
                            ", and the program takes ", type.text, ": ", remedy));
 }
 
@@ -343,7 +342,7 @@ Lent lend_output(py::handle value, const TypeEntry& type, const std::string& nam
   refuse_masked(value, cat("argument `", name, "`"), "give the array of its elements, .data");
   const bool is_array = py::isinstance<py::array>(value);
   if (!is_array && !has_dlpack(value)) {
-    throw py::type_error(cat("argument `", name, "` is of the type ", type_name(value),
+    throw py::type_error(cat("argument `", name, "` is of the type ", class_name(value),
                              ", and results are written to arrays of NumPy, or to what has `__dlpack__`"));
   }
   Lent out = is_array ? lend_array(py::reinterpret_borrow<py::array>(value), type, name)

@@ -85,8 +85,6 @@ def read_targets(path):
 
 def count(target):
     """-> (number of passed, names of failed, (name, reason) of skipped)"""
-    if target["status"] == "SKIPPED":  # the only constraint of this project's targets is NEEDS_CUDA
-        return 0, [], [(target["label"], "no CUDA toolkit here")]
     if target["status"] != "RAN":
         return 0, ["%s: %s" % (target["label"], target["status"].lower().replace("_", " "))], []
     total = [0, [], []]

@@ -89,6 +89,12 @@ class CountTest(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("reason to skip: disabled", said)
 
+    def test_what_the_machines_here_lack_is_listed(self):
+        passes = XML.replace('<failure message="no"/>', "")
+        for target in ("cpu:avx512-vnni", "cpu:avx512-bf16"):  # target/host.cc says it
+            reason = f"this processor has no avx512f, which the target `{target}` needs"
+            self.assertEqual(self.of_file("test.xml", passes % reason)[0], 0)
+
     def test_more_skips_than_are_listed_fail(self):
         case = XML[XML.index('<testcase classname="A" name="Waits"') : XML.index("</testsuite>")] % ALLOWED
         text = '<testsuites name="AllTests"><testsuite>' + case * 4 + "</testsuite></testsuites>"

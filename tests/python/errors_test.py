@@ -22,7 +22,7 @@ INDEX = """def @main(%x: int32, %y: int32) {
 WARNED = """type Color { Red, Green }
 def @main(%c: Color) -> int64 { match (%c) { Red => 1i64, _ => 2i64, Green => 3i64 } }"""
 
-KERNEL = """kernel @root(x: float32[2]) -> (y: float32[2]) {
+ROOT = """kernel @root(x: float32[2]) -> (y: float32[2]) {
   for i in 2 {
     block y {
       spatial vi in 2 = i;
@@ -33,7 +33,9 @@ KERNEL = """kernel @root(x: float32[2]) -> (y: float32[2]) {
     }
   }
 }
-def @main(%x: Tensor[(2), float32]) { @root(%x) }"""
+"""
+
+KERNEL = ROOT + """def @main(%x: Tensor[(2), float32]) { @root(%x) }"""
 
 # A kernel of the user on integers, with one statement.
 def kernel_on_integers(statement):
@@ -51,18 +53,7 @@ def @main(%x: Tensor[(2), int64]) {{ @root(%x) }}"""
 
 
 # The function is no kernel, as the user's kernel may fail in its middle.
-WEAK = """kernel @root(x: float32[2]) -> (y: float32[2]) {
-  for i in 2 {
-    block y {
-      spatial vi in 2 = i;
-      reads x[vi];
-      writes y[vi];
-      require(x[vi] >= 0f, "negative");
-      y[vi] = sqrt(x[vi]);
-    }
-  }
-}
-def @main(%x: Tensor[(2), float32]) {
+WEAK = ROOT + """def @main(%x: Tensor[(2), float32]) {
   fn (%p: Tensor[(2), float32], Primitive=True) -> Tensor[(2), float32] { negative(@root(%p)) }(%x)
 }"""
 
