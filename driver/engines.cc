@@ -187,8 +187,8 @@ Prepared prepare_aot(const Module& m, std::string_view function, const Options& 
   const auto build = [&](const std::string& library, Diagnostics& diagnostics) {
     return aot::build(emitted.sources, aot::Weights::kEmbedded, emitted.compile, library, diagnostics).ok();
   };
-  Prepared out =
-      prepare_artifact(std::move(*emitted.program), options.threads, build, kept_library(options, "aot-cpp"));
+  Prepared out = prepare_artifact(std::move(*emitted.program), options.threads, build,
+                                  kept_library(options, "aot-cpp"), options);
   out.refusal = emitted.refusal;
   return out;
 }

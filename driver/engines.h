@@ -34,8 +34,9 @@ struct Options {
   int64_t worth_threads = kernel::schedule::kWorthThreads;
   target::Target target = target::target_of("native");
   Denormals denormals = Denormals::kFlush;  // in compiled code; the interpreter keeps them
-  interp::Limits limits = {};               // of runs on the interpreter's machine: interp, jit and vta
-  bool trap_nan = false;                    // of the same: a call that gives a NaN fails
+  // Of runs on the interpreter's machine: interp, jit and vta. Compiled libraries hear `cancel`.
+  interp::Limits limits = {};
+  bool trap_nan = false;  // of runs on the machine: a call that gives a NaN fails
   // A folder in which the libraries of ahead-of-time engines are kept, for one program: ENGINE.so,
   // made where it is missing.
   std::string libraries = {};

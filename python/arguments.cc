@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/nearest.h"
 #include "interp/machine.h"
+#include "python/make.h"
 
 namespace relay::python {
 namespace {
@@ -30,9 +31,7 @@ std::string how_to_unpack(const Signature& signature, const std::vector<py::obje
   }
   const bool is_sequence = py::isinstance<py::list>(given[0]) || py::isinstance<py::tuple>(given[0]);
   const bool is_all = is_sequence && py::len(given[0]) == given.size();
-  return is_all ? cat("; a ", std::string(py::str(py::type::handle_of(given[0]).attr("__name__"))),
-                      " of inputs is given as f(*inputs)")
-                : "";
+  return is_all ? cat("; a ", class_name(given[0]), " of inputs is given as f(*inputs)") : "";
 }
 
 std::string output_name(const Signature& signature, size_t i) {

@@ -8,6 +8,7 @@
 
 #include "base/cat.h"
 #include "base/counted.h"
+#include "python/make.h"
 
 namespace relay::python {
 namespace {
@@ -85,8 +86,6 @@ Parameters parameters_of(const Record& record) {
 
 // --- types ---------------------------------------------------------------------------------------
 
-std::string class_of(py::handle value) { return py::str(py::type::handle_of(value).attr("__name__")); }
-
 // The text between the brackets of "List[int]", if the type begins so.
 std::optional<std::string> inside(const std::string& type, std::string_view generic) {
   if (!type.starts_with(cat(generic, "["))) return std::nullopt;
@@ -163,7 +162,7 @@ bool is_path(py::handle value) {
 // What is wrong with a value for a parameter of this type, or an empty text. Types that are not
 // known here fit. `narrow`: numbers that 31 bits do not hold are wrong, too.
 std::string misfit(const std::string& type, py::handle value, bool narrow) {
-  const std::string wrong_type = cat("is of the type ", class_of(value));
+  const std::string wrong_type = cat("is of the type ", class_name(value));
   const auto each = [&](const py::iterable& values, const std::string& of) -> std::string {
     for (const py::handle item : values) {
       if (std::string wrong = misfit(of, item, narrow); !wrong.empty())

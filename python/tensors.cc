@@ -1,11 +1,13 @@
 #include "python/tensors.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <optional>
 
 #include "base/cat.h"
+#include "python/make.h"
 #include "python/masked.h"
 
 namespace relay::python {
@@ -16,8 +18,6 @@ std::string shape_text(const std::vector<int64_t>& dims) {
   for (const int64_t d : dims) out += cat(out.empty() ? "" : ", ", d == kOpen ? "?" : cat(d));
   return dims.size() == 1 ? cat("(", out, ",)") : cat("(", out, ")");
 }
-
-std::string type_name(py::handle value) { return py::str(py::type::handle_of(value).attr("__name__")); }
 
 // --- dtypes --------------------------------------------------------------------------------------
 
@@ -138,7 +138,8 @@ py::object dlpack_capsule(py::handle value, const std::string& name) {
   const int kind = py::int_(device[0]);
   if (kind != kDLCPU && kind != kDLCUDAHost && kind != kDLCUDAManaged) {
     throw py::value_error(cat("argument `", name, "` is in the memory of a device (DLPack's number ", kind,
-                              "), and the program runs on the CPU: copy it, as by ", name, ".cpu()"));
+                              "), and the program runs on the CPU: copy it, as by ", name,
+                              ".cpu() of PyTorch's or ", name, ".get() of CuPy's"));
   }
   const py::object export_to = value.attr("__dlpack__");
   try {
@@ -217,10 +218,25 @@ Lent lend_dlpack(py::handle value, const TypeEntry& type, const std::string& nam
 
 // --- numbers -------------------------------------------------------------------------------------
 
+[[noreturn]] void refuse_number(const TypeEntry& type, const std::string& name) {
+  throw py::value_error(cat("argument `", name, "` is beyond what ", type.dtype.name(), " holds"));
+}
+
 bool fits(py::handle value, DType dtype) {
   if (dtype.is_bool()) return PyBool_Check(value.ptr());
   if (dtype.is_int()) return PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr());
   return PyFloat_Check(value.ptr()) || (PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr()));
+}
+
+// Infinity is given as such: a number becomes it by no rounding.
+bool is_in_range(py::handle value, DType dtype) {
+  const double number = PyFloat_AsDouble(value.ptr());
+  if (number == -1 && PyErr_Occurred()) {
+    if (!PyErr_ExceptionMatches(PyExc_OverflowError)) throw py::error_already_set();
+    PyErr_Clear();
+    return false;
+  }
+  return !std::isfinite(number) || std::isfinite(Tensor::scalar(dtype, number).get(0));
 }
 
 // A scalar of memory of its own. NumPy refuses integers that the dtype cannot hold.
@@ -231,7 +247,7 @@ Lent lend_number(py::handle value, const TypeEntry& type, const std::string& nam
                              numpy_name(type.dtype), "\")"));
   }
   if (!fits(value, type.dtype)) {
-    throw py::type_error(cat("argument `", name, "` is of the type ", type_name(value),
+    throw py::type_error(cat("argument `", name, "` is of the type ", class_name(value),
                              ", and the program takes ", type.dtype.name()));
   }
   if (type.dtype.is_int()) {
@@ -246,9 +262,9 @@ Lent lend_number(py::handle value, const TypeEntry& type, const std::string& nam
     const bool is_large =
         !is_signed && bits == 64 && overflow > 0 &&
         py::cast<bool>(py::int_(1).attr("__lshift__")(64) > py::reinterpret_borrow<py::object>(value));
-    if (!inside && !is_large)
-      throw py::value_error(cat("argument `", name, "` is beyond what ", type.dtype.name(), " holds"));
+    if (!inside && !is_large) refuse_number(type, name);
   }
+  if (type.dtype.is_float() && !is_in_range(value, type.dtype)) refuse_number(type, name);
   const py::array array = py::module_::import("numpy").attr("array")(value, numpy_dtype(type.dtype));
   return lend_array(array, type, name);
 }
@@ -262,7 +278,7 @@ Lent lend_number(py::handle value, const TypeEntry& type, const std::string& nam
       : becomes_array
           ? cat("make it an array, as by numpy.array(", name, ", \"", numpy_name(type.dtype), "\")")
           : "give an array of NumPy, or what has `__dlpack__`";
-  throw py::type_error(cat("argument `", name, "` is of the type ", type_name(value),
+  throw py::type_error(cat("argument `", name, "` is of the type ", class_name(value),
                            ", and the program takes ", type.text, ": ", remedy));
 }
 
@@ -326,7 +342,7 @@ Lent lend_output(py::handle value, const TypeEntry& type, const std::string& nam
   refuse_masked(value, cat("argument `", name, "`"), "give the array of its elements, .data");
   const bool is_array = py::isinstance<py::array>(value);
   if (!is_array && !has_dlpack(value)) {
-    throw py::type_error(cat("argument `", name, "` is of the type ", type_name(value),
+    throw py::type_error(cat("argument `", name, "` is of the type ", class_name(value),
                              ", and results are written to arrays of NumPy, or to what has `__dlpack__`"));
   }
   Lent out = is_array ? lend_array(py::reinterpret_borrow<py::array>(value), type, name)

@@ -4,6 +4,7 @@
 
 #include "base/cat.h"
 #include "ir/module.h"
+#include "python/make.h"
 
 namespace relay::python {
 namespace {
@@ -25,9 +26,8 @@ std::string constructors_of(const TypeEntry& entry) {
 
 [[noreturn]] void refuse(py::handle value, const TypeEntry& entry, const std::string& name,
                          const std::string& remedy) {
-  const std::string given = py::str(py::type::handle_of(value).attr("__name__"));
-  throw py::type_error(
-      cat("argument `", name, "` has a ", given, " where the program takes ", entry.text, ": ", remedy));
+  throw py::type_error(cat("argument `", name, "` has a ", class_name(value), " where the program takes ",
+                           entry.text, ": ", remedy));
 }
 
 std::vector<py::object> objects_of(py::handle sequence) {

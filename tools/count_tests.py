@@ -1,16 +1,21 @@
 #!/usr/bin/python3
 """Says how many tests passed, failed and were skipped, and why those were. Usage: count_tests.py EVENTS...
 
-Bazel counts test targets; this counts every TEST of GoogleTest in them, whether the target ran or its
-result was cached. EVENTS are files written by `bazel test --build_event_json_file`.
+Bazel counts test targets; this counts every TEST of GoogleTest in them, and what unittest skips, whether the target ran or its
+result was cached. EVENTS are files written by `bazel test --build_event_json_file`. A skip that skips.toml does not allow fails.
 """
 
 import collections
 import json
+import pathlib
 import re
 import sys
+import tomllib
 import urllib.parse
 import xml.etree.ElementTree
+
+SKIPS = pathlib.Path(__file__).resolve().parent / "skips.toml"
+NOT_SAID = "its log has no reason: unittest says reasons with `unittest.main(verbosity=2)`"
 
 
 def main():
@@ -32,8 +37,27 @@ def main():
         print("failed %s" % name)
     if not (passed or failed or skipped):
         print("no test matched")
+    wrong = not_allowed(reasons, tomllib.loads(SKIPS.read_text(encoding="utf-8"))["skip"])
+    for line in wrong:
+        print(line)
     print("%d passed, %d failed, %d skipped" % (passed, len(failed), len(skipped)))
-    sys.exit(0 if (passed or skipped) and not failed else 1)
+    sys.exit(0 if (passed or skipped) and not failed and not wrong else 1)
+
+
+def not_allowed(reasons, allowed):
+    """What is wrong with these skips: a reason that is not on the list, or more tests than it says."""
+    wrong, counts = [], collections.Counter()
+    for reason, names in sorted(reasons.items()):
+        entry = next((i for i, e in enumerate(allowed) if re.fullmatch(e["reason"], reason, re.DOTALL)), None)
+        if entry is None:
+            wrong.append("not allowed: %s: tools/skips.toml has no such reason to skip: %s" % (names[0], reason))
+        else:
+            counts[entry] += len(names)
+    for i, count in sorted(counts.items()):
+        if count > allowed[i]["most"]:
+            wrong.append("not allowed: %d tests are skipped for `%s`; tools/skips.toml allows %d"
+                         % (count, allowed[i]["reason"], allowed[i]["most"]))
+    return wrong
 
 
 def read_targets(path):
@@ -61,8 +85,6 @@ def read_targets(path):
 
 def count(target):
     """-> (number of passed, names of failed, (name, reason) of skipped)"""
-    if target["status"] == "SKIPPED":  # the only constraint of this project's targets is NEEDS_CUDA
-        return 0, [], [(target["label"], "no CUDA toolkit here")]
     if target["status"] != "RAN":
         return 0, ["%s: %s" % (target["label"], target["status"].lower().replace("_", " "))], []
     total = [0, [], []]
@@ -77,7 +99,8 @@ def count_result(label, result):
              for f in result.get("testActionOutput", []) if "uri" in f}
     cases = read_gtest_xml(files.get("test.xml"))
     if cases is None:  # killed half-way, or not of GoogleTest: then the target itself is the test
-        cases = read_log(files.get("test.log")) or [(label, result["status"].lower(), "")]
+        log = read_text(files.get("test.log"))
+        cases = read_log(log, files.get("test.log")) or [(label, result["status"].lower(), ""), *read_unittest(label, log)]
     passed = [name for name, verdict, _ in cases if verdict == "passed"]
     failed = ["%s %s" % (label, name) for name, verdict, _ in cases if verdict == "failed"]
     skipped = [(name, reason) for name, verdict, reason in cases if verdict == "skipped"]
@@ -108,16 +131,27 @@ def read_gtest_xml(path):
     return cases
 
 
-def read_log(path):
+def read_text(path):
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            log = file.read()
+            return file.read()
     except (OSError, TypeError):
-        return []
+        return ""
+
+
+def read_log(log, path):
     words = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
     ends = dict((name, words[word]) for word, name in re.findall(r"\[ +(OK|FAILED|SKIPPED) +\] (\w[\w/]*\.[\w/]+)", log))
     return [(name, ends.get(name, "failed"), "see " + path)
             for name in re.findall(r"^\[ RUN      \] (\S+)$", log, re.MULTILINE)]
+
+
+def read_unittest(label, log):
+    """The tests that unittest skipped: its last line counts them, and a verbose one has their reasons."""
+    counts = [int(n) for n in re.findall(r"^(?:OK|FAILED) \((?:\w[\w ]*=\d+, )*skipped=(\d+)", log, re.MULTILINE)]
+    reasons = [said for _, said in re.findall(r"\.\.\. skipped (['\"])(.*)\1$", log, re.MULTILINE)]
+    reasons += [NOT_SAID] * (sum(counts) - len(reasons))
+    return [(label, "skipped", reason) for reason in reasons]
 
 
 if __name__ == "__main__":

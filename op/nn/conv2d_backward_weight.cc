@@ -47,16 +47,28 @@ Type relate(Relation& r, const ConvolutionAttrs& a) {
   return r.tensor_of(c.weight.shape(std::vector<Dim>{channels, within, size[0], size[1]}), result);
 }
 
+// x, whose extent along the axis has to be this one: if that is not proved, a run compares them. A
+// reshape would compare numbers of elements, which are equal for any extent if another one is 0.
+Expr with_compared_extent(Builder& b, Expr x, size_t axis, Dim extent) {
+  const TensorType& type = tensor_type_of(x);
+  if (prove_equal(type.dims[axis], extent) == kernel::Proof::kProved) return x;
+  std::vector<Dim> dims(type.dims.begin(), type.dims.end());
+  dims[axis] = extent;
+  const Type compared = b.context().tensor_type(dims, type.dtype);
+  const Var* matched = b.var("matched", compared);
+  return b.call(b.fn({&matched, 1}, matched), {x}, {}, compared);  // as `match_shape` is written
+}
+
 Expr expand(Builder& b, const ConvolutionAttrs& a, const Site& s) {
   const Convolution c = read_convolution(a);
   const DType d = s.tensor(0).dtype;
   const Expr data = canonical(b, s.args[1], c.data, d);
   const std::vector<Dim> size = read_extents("kernel_size", *a.kernel_size);
   Expr dy = canonical(b, s.args[0], c.data, d);
-  if (a.channels) dy = with_extent(b, dy, 1, *a.channels);
+  if (a.channels) dy = with_compared_extent(b, dy, 1, *a.channels);
   for (size_t axis = 0; axis < 2; ++axis) {
     const Dim extent = tensor_type_of(data).dims[2 + axis];
-    dy = with_extent(b, dy, 2 + axis, c.window.count(axis, extent, size[axis]));
+    dy = with_compared_extent(b, dy, 2 + axis, c.window.count(axis, extent, size[axis]));
   }
   const Expr dw = weight_gradient(b, data, dy, c.window, c.groups, size);
   return from_canonical(b, dw, c.weight, a.out_dtype.value_or(d));

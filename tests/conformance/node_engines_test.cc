@@ -4,7 +4,7 @@
 //
 // The interpreter gives what ONNX wants (node_test.cc), and each engine has to give what the
 // interpreter gives, within the bounds of docs/semantics.md. Tests are compiled in batches
-// (engine_batch.h). What an engine skips is in node_skips.txt, and what it is known to compute
+// (engine_batch.h). What an engine skips is in node_skips.txt; what it is known to compute
 // wrongly is listed here.
 //
 // RELAY_NODE_TESTS=softmax runs the tests with this in their names.
@@ -25,12 +25,12 @@
 #include "base/stopwatch.h"
 #include "driver/tolerance.h"
 #include "interp/machine.h"
-#include "passes/reference.h"
 #include "tests/conformance/engine_batch.h"
 #include "tests/conformance/node_data.h"
 #include "tests/support/engine_skips.h"
 #include "tests/support/own_cache.h"
 #include "tests/support/parallel_kernels.h"
+#include "tests/support/uncapped.h"
 
 namespace relay::tests {
 namespace {
@@ -92,8 +92,8 @@ EngineTest load(const std::string& name, const Module& empty) {
   std::optional<NodeCase> test = load_node_test(name, empty, /*is_open=*/false, why);
   if (!test) throw std::runtime_error(cat(name, ": ", why.reason));
   const Value want = interp::Machine(test->module).call("main", test->args);
-  std::vector<Bound> bounds = driver::bounds_for(test->module, "main", test->args, want);
-  return {name, test->module, std::move(test->args), passes::tensors_of(want), std::move(bounds)};
+  driver::Wanted wanted = driver::wanted_of(test->module, "main", test->args, want);
+  return {name, test->module, std::move(test->args), std::move(wanted)};
 }
 
 // All that are listed, in one context, so that several can be made one program.
@@ -165,6 +165,16 @@ TEST(NodeSkips, AreOfTestsThatAreRun) {
   EXPECT_FALSE(listed_skips().empty());
   for (const auto& [key, slug] : listed_skips())
     EXPECT_TRUE(names.contains(key.substr(key.find(' ') + 1))) << kSkipsList << ": " << key;
+}
+
+// node_uncapped.txt names the tests whose bounds have no cap.
+TEST(NodeBounds, AreCapped) {
+  if (!fs::exists(kNodeTests)) GTEST_SKIP() << "no test data of ONNX: install libonnx-testdata";
+  UncappedList list("tests/conformance/node_uncapped.txt");
+  for (const EngineTest& test : node_tests()) {
+    for (const std::string_view why : test.wanted.uncapped) list.saw(test.name, why);
+  }
+  if (selection().empty()) list.finish("");
 }
 
 std::vector<Setting> settings() {

@@ -3,9 +3,10 @@
 // Each call line is a test of its own: first the interpreter against the expected result, then
 // every other engine against the interpreter, within the operator's tolerance. An engine may skip
 // what its users are told that it is not for (tests/support/engine_skips.h); skips are printed. How
-// many calls of each file an engine skips is in skips.txt; of `vta`, how many it takes. The
-// ordinary run is at -O2 and on one thread, and for some files at another level or on two threads
-// too. `relay verify tests/exec` is the same at every level.
+// many calls of each file an engine skips is in skips.txt; of `vta`, how many it takes. uncapped.txt
+// names the functions whose bounds have no cap. The ordinary run is at -O2 and on one thread, and for
+// some files at another level or on two threads too. `relay verify tests/exec` is the same at every
+// level.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@
 #include "tests/support/engine_skips.h"
 #include "tests/support/own_cache.h"
 #include "tests/support/parallel_kernels.h"
+#include "tests/support/uncapped.h"
 #include "tools/test_files/test_file.h"
 #include "tools/verify/exec_program.h"
 
@@ -170,6 +172,18 @@ void count_skips(const std::string& path, int threads, const std::vector<driver:
   }
 }
 
+// Holds a run of one call to uncapped.txt, and compares after `runs` of them, which are all of the
+// file.
+void list_uncapped(const std::string& path, const std::string& function,
+                   const std::vector<driver::VerifyRow>& rows, size_t runs) {
+  static UncappedList list("tests/exec/uncapped.txt");
+  static std::map<std::string, size_t> done;
+  for (const driver::VerifyRow& row : rows) list.saw(path + "@" + function, row.uncapped);
+  if (++done[path] < runs) return;
+  // A few engines may have run none of the calls.
+  if (!std::getenv("RELAY_ENGINES")) list.finish(path + "@");
+}
+
 class ExecTest : public testing::Test {
  public:
   ExecTest(std::string path, std::string line) : path_(std::move(path)), line_(std::move(line)) {}
@@ -181,6 +195,7 @@ class ExecTest : public testing::Test {
       const std::vector<driver::VerifyRow> rows =
           program_of(path_, threads).run(call, options(levels, threads));
       count_skips(path_, threads, rows);
+      list_uncapped(path_, call.function, rows, levels.size() * program_of(path_, threads).calls().size());
       for (const driver::VerifyRow& row : rows) judge(row, call, threads);
     }
   }

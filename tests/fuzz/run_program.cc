@@ -1,8 +1,10 @@
 #include "tests/fuzz/run_program.h"
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/cat.h"
@@ -13,6 +15,7 @@
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "ir/traverse.h"
+#include "kernel/walk.h"
 #include "op/operators.h"
 #include "passes/expand_grad.h"
 
@@ -52,6 +55,25 @@ bool is_of_size_to_run(const TensorType& t) {
   if (!shape) return true;
   const std::optional<int64_t> count = element_count(*shape);
   return !count || *count <= kMostElements || *count >= kTooMany;
+}
+
+// A kernel is one step of a run, and limits are looked at between steps. An extent that only the
+// run knows counts as a few.
+bool is_of_size_to_run(const kernel::Kernel& k) {
+  constexpr double kMostRounds = 1 << 22, kUnknownExtent = 4;
+  std::vector<std::pair<kernel::Stmt, double>> pending{{k.body, 1}};
+  while (!pending.empty()) {
+    const auto [stmt, around] = pending.back();
+    pending.pop_back();
+    double rounds = around;
+    if (const auto* loop = stmt->as<kernel::For>()) {
+      const std::optional<int64_t> extent = kernel::evaluate(loop->extent, {});
+      rounds *= extent ? static_cast<double>(std::max<int64_t>(*extent, 1)) : kUnknownExtent;
+    }
+    if (rounds > kMostRounds) return false;
+    for (const kernel::Stmt inner : kernel::children(stmt)) pending.emplace_back(inner, rounds);
+  }
+  return true;
 }
 
 // Types share parts, so each is looked at once.
@@ -106,6 +128,9 @@ interp::Options run_limits() {
 
 std::vector<RunnableCall> runnable_calls(const Module& checked, uint64_t seed) {
   std::vector<RunnableCall> out;
+  for (const auto& [name, kernel] : checked.kernels()) {
+    if (!is_of_size_to_run(*kernel)) return out;
+  }
   Random random(seed);
   for (const auto& [name, fn] : checked.functions()) {
     if (!fn->type_params.empty() || out.size() == kMostFunctions) continue;

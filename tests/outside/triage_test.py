@@ -67,9 +67,72 @@ class TriageTest(unittest.TestCase):
             ENTRY.replace('spec = "none"', ""),
             ENTRY + 'colour = "red"\n',
             ENTRY.replace("node = 'mode=linear'\nwithin = 1e-5\n", ""),
+            ENTRY.replace('["Resize", "Upsample"]', '"*"'),
         ):
             with self.assertRaises(ValueError):
                 read(wrong)
+        self.assertEqual(read(ENTRY.replace('["Resize", "Upsample"]', '"*"') + "most = 3\n")[0].most, 3)
+
+
+LIMITED = """
+[[difference]]
+operator = "*"
+kind = "peer refuses"
+message = 'Shape'
+reason = "shapes"
+right = "relay"
+spec = "none"
+most = 20
+
+[[difference]]
+operator = "Relu"
+kind = "peer refuses"
+message = 'Relu'
+reason = "no ceiling"
+right = "relay"
+spec = "none"
+
+[[limit]]
+outcome = "(the axes had to be fixed)"
+most = 300
+reason = "axes"
+"""
+
+
+class CountTest(unittest.TestCase):
+    """How many graphs a known difference may explain."""
+
+    def exceeded(self, shapes, fixed, graphs):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "triage.toml"
+            path.write_text(LIMITED, encoding="utf-8")
+            entries, limits = triage.read(path), triage.read_limits(path)
+        for _ in range(shapes):
+            self.assertIsNotNone(triage.explain(entries, "peer refuses", "Conv opset 13", "ShapeInferenceError"))
+        for _ in range(1000):
+            self.assertIsNotNone(triage.explain(entries, "peer refuses", "Relu opset 13", "Relu"))
+        return triage.exceeded(entries, limits, {triage.FIXED: fixed, "agree": graphs}, graphs)
+
+    def test_as_many_as_are_allowed(self):
+        self.assertEqual(self.exceeded(20, 300, 10_000), [])
+        self.assertEqual(self.exceeded(10, 150, 5_000), [])
+
+    def test_one_more(self):
+        many = self.exceeded(21, 300, 10_000)
+        self.assertEqual(len(many), 1)
+        self.assertIn("21 of 10000 graphs, and at most 20 of 10000 are allowed: * (peer refuses): shapes", many[0])
+        self.assertEqual(len(self.exceeded(11, 151, 5_000)), 2)
+        self.assertIn("(the axes had to be fixed)", self.exceeded(0, 301, 10_000)[0])
+
+    def test_the_limits_of_the_project_are_read(self):
+        self.assertEqual(set(triage.read_limits(HERE / "triage.toml")), set(triage.LIMITED))
+
+    def test_a_limit_says_all_it_has_to(self):
+        for wrong in (LIMITED.replace("(the axes had to be fixed)", "agree"), LIMITED + "more = 1\n"):
+            with tempfile.TemporaryDirectory() as folder, self.assertRaises(ValueError):
+                path = Path(folder) / "triage.toml"
+                path.write_text(wrong, encoding="utf-8")
+                triage.read_limits(path)
 
 
 class VerdictTest(unittest.TestCase):

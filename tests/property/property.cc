@@ -1,7 +1,7 @@
 // Runs the laws over seeded programs.
 //
 //   property                                    every law, as many programs as the ordinary suite looks at
-//   property --nightly                          many more
+//   property --nightly                          many more; their numbers follow from the day, or from --first
 //   property --law passes --seed 17             one program of one law
 //   property --law passes --first 1000 --count 500
 //   property --law passes --bytes 1f07ff        the program of these bytes, as a failure prints them
@@ -14,18 +14,21 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <optional>
+#include <stdexcept>
 
 #include "base/cat.h"
 #include "base/check.h"
 #include "tests/property/laws.h"
 #include "tests/property/shrink.h"
+#include "tests/support/day.h"
 
 namespace relay::property {
 namespace {
 
 struct Flags {
   std::string law;
-  uint64_t first = 0;
+  std::optional<uint64_t> first;
   uint64_t count = 0;  // 0: as the law says
   Bytes bytes;
   bool has_bytes = false, nightly = false, show = false, isolate = false;
@@ -106,6 +109,10 @@ class LawTest : public testing::Test {
       EXPECT_GE(tally[std::string(law_.counts)] * 100, count_ * law_.share)
           << "too few programs counted as " << law_.counts;
     }
+    for (const auto& [what, share] : law_.at_most) {
+      if (HasFailure() || flags.count || flags.isolate) break;
+      EXPECT_LE(tally[std::string(what)] * 100, count_ * share) << "too many programs counted as " << what;
+    }
     if (HasFailure() || !law_.demands || flags.count || flags.isolate) return;
     for (const std::string& what : law_.demands())
       EXPECT_GE(tally[what], kLeastDemanded) << "too seldom " << what;
@@ -130,15 +137,15 @@ class LawTest : public testing::Test {
   const uint64_t first_, count_;
 };
 
-// Registers the law as one test; as several where the nightly suite compiles many programs, so that
-// no test takes an hour.
-void add_tests(const Law& law) {
+// Registers the law as one test of the programs from `start` on; as several where the nightly suite
+// compiles many programs, so that no test takes an hour.
+void add_tests(const Law& law, uint64_t start) {
   constexpr uint64_t kMostCompiled = 2000;
   const uint64_t count = flags.count ? flags.count : flags.nightly ? law.nightly : law.programs;
   const uint64_t most = law.compiles && flags.nightly && !flags.count ? kMostCompiled : count;
   for (uint64_t done = 0; done < count; done += most) {
-    const uint64_t first = flags.first + done, some = std::min(most, count - done);
-    const std::string name = most == count ? std::string(law.name) : cat(law.name, "_", first);
+    const uint64_t first = start + done, some = std::min(most, count - done);
+    const std::string name = most == count ? std::string(law.name) : cat(law.name, "_", done);
     testing::RegisterTest("property", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                           [&law, first, some]() -> testing::Test* { return new LawTest(law, first, some); });
   }
@@ -196,9 +203,19 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "\n");
     return 2;
   }
+  uint64_t start = flags.first.value_or(0);
+  try {
+    if (flags.nightly && !flags.first) start = relay::tests::first_of_day();
+  } catch (const std::runtime_error& e) {
+    std::fprintf(stderr, "property: %s\n", e.what());
+    return 2;
+  }
+  if (flags.nightly)
+    std::printf("programs from number %llu on: --first has them again\n",
+                static_cast<unsigned long long>(start));
   for (const Law& law : laws()) {
     if (!flags.law.empty() && law.name != flags.law) continue;
-    add_tests(law);
+    add_tests(law, start);
   }
   return RUN_ALL_TESTS();
 }

@@ -171,4 +171,4 @@ class TorchTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # tools/count_tests.py reads why tests are skipped

@@ -4,12 +4,9 @@
 import os
 import pathlib
 import pickle
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 import unittest
 import warnings
 
@@ -25,7 +22,7 @@ INDEX = """def @main(%x: int32, %y: int32) {
 WARNED = """type Color { Red, Green }
 def @main(%c: Color) -> int64 { match (%c) { Red => 1i64, _ => 2i64, Green => 3i64 } }"""
 
-KERNEL = """kernel @root(x: float32[2]) -> (y: float32[2]) {
+ROOT = """kernel @root(x: float32[2]) -> (y: float32[2]) {
   for i in 2 {
     block y {
       spatial vi in 2 = i;
@@ -36,7 +33,9 @@ KERNEL = """kernel @root(x: float32[2]) -> (y: float32[2]) {
     }
   }
 }
-def @main(%x: Tensor[(2), float32]) { @root(%x) }"""
+"""
+
+KERNEL = ROOT + """def @main(%x: Tensor[(2), float32]) { @root(%x) }"""
 
 # A kernel of the user on integers, with one statement.
 def kernel_on_integers(statement):
@@ -54,18 +53,7 @@ def @main(%x: Tensor[(2), int64]) {{ @root(%x) }}"""
 
 
 # The function is no kernel, as the user's kernel may fail in its middle.
-WEAK = """kernel @root(x: float32[2]) -> (y: float32[2]) {
-  for i in 2 {
-    block y {
-      spatial vi in 2 = i;
-      reads x[vi];
-      writes y[vi];
-      require(x[vi] >= 0f, "negative");
-      y[vi] = sqrt(x[vi]);
-    }
-  }
-}
-def @main(%x: Tensor[(2), float32]) {
+WEAK = ROOT + """def @main(%x: Tensor[(2), float32]) {
   fn (%p: Tensor[(2), float32], Primitive=True) -> Tensor[(2), float32] { negative(@root(%p)) }(%x)
 }"""
 
@@ -243,178 +231,6 @@ except relay.TrapError as error:
             relay.parse(INDEX)  # has none
             with self.assertRaises(relay.DiagnosticWarning):
                 relay.parse(WARNED)
-
-
-class InterruptTest(unittest.TestCase):
-    def setUp(self):
-        # A shell ignores SIGINT for what it runs in the background, and then Python does, too.
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        self.addCleanup(signal.signal, signal.SIGINT, before)
-
-    def interrupted(self, call):
-        """Ctrl-C after a while: KeyboardInterrupt, and how many seconds later it came."""
-        sent = []
-
-        def send():
-            time.sleep(0.3)
-            sent.append(time.monotonic())
-            os.kill(os.getpid(), signal.SIGINT)
-
-        thread = threading.Thread(target=send)
-        thread.start()
-        try:
-            with self.assertRaises(KeyboardInterrupt):
-                call()
-        finally:
-            thread.join()
-        return time.monotonic() - sent[0]
-
-    def test_runs(self):
-        model = relay.parse(LOOP)
-        for f in (lambda x: relay.interpret(model, x), relay.jit(model), relay.compile(model, level=1)):
-            self.assertLess(self.interrupted(lambda: f(1)), 5)
-            self.assertLess(self.interrupted(lambda: f(1)), 5)
-
-    def test_the_model_is_usable_afterwards(self):
-        text = """def @main(%n: int64, %x: int64) -> int64 {
-          if (equal(%n, 0i64)) { %x } else { @main(subtract(%n, 1i64), %x) }
-        }"""
-        model = relay.parse(text)
-        for f in (relay.jit(model), relay.compile(model, level=1)):
-            self.interrupted(lambda: f(2**62, 1))
-            self.assertEqual(int(f(10, 5)), 5)
-
-    def test_a_handler_of_the_users_own(self):
-        calls = []
-        before = signal.signal(signal.SIGINT, lambda *_: calls.append(1))
-        try:
-            f = relay.jit(relay.parse(LOOP))
-            thread = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-            thread.start()
-            with self.assertRaises(relay.LimitError):
-                f(1)
-            thread.join()
-            self.assertEqual(calls, [1])
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    def test_work_that_is_abandoned_ends_before_python(self):
-        # The compiler of C++ takes longer than 0.3 s, unless it has compiled the program before.
-        program = f"""
-import os, signal, sys, threading
-sys.path[:0] = {sys.path!r}
-import relay
-signal.signal(signal.SIGINT, signal.default_int_handler)
-model = relay.parse("def @main(%x: Tensor[(8, 8), float32]) {{ nn.softmax(nn.dense(%x, %x)) }}")
-try:
-    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    relay.compile(model)
-except KeyboardInterrupt:
-    print("interrupted", model["main"].name)
-"""
-        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                               env={**os.environ, "RELAY_CACHE": "off"})
-        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "interrupted main\n", ""))
-
-    def test_python_ends_while_threads_run_models(self):
-        program = f"""
-import sys, threading, time
-sys.path[:0] = {sys.path!r}
-import relay
-import numpy as np
-model = relay.parse("def @main(%x: Tensor[(64, 64), float32]) {{ nn.softmax(nn.dense(%x, %x)) }}")
-x = np.ones((64, 64), np.float32)
-f = relay.jit(model)
-def work():
-    while True:
-        f(x)
-        relay.interpret(model, x[:, :]) if threading.current_thread().name == "slow" else None
-for name in ("fast", "other", "slow"):
-    threading.Thread(target=work, name=name, daemon=True).start()
-time.sleep(0.3)
-"""
-        for _ in range(3):
-            ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-            self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-
-    def test_python_ends_while_threads_run_a_library(self):
-        program = f"""
-import asyncio, sys, threading, time
-sys.path[:0] = {sys.path!r}
-import relay
-import numpy as np
-f = relay.compile(relay.parse("def @main(%x: Tensor[(64, 64), float32]) {{ nn.dense(%x, %x) }}"), level=1, threads=2)
-x = np.ones((64, 64), np.float32)
-def work():
-    while True:
-        f(x)
-async def begin():
-    for _ in range(8):
-        f.run_async(x)  # nobody waits for it
-for _ in range(2):
-    threading.Thread(target=work, daemon=True).start()
-time.sleep(0.3)
-asyncio.run(begin())
-"""
-        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
-
-    def forked(self, call):
-        """What becomes of the call in a child: "works", "refused", "fails", or the number of the signal that ended it."""
-        child = os.fork()
-        if child == 0:
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(30)  # ends a child that waits for ever
-            code = 1
-            try:
-                call()
-                code = 2
-            except RuntimeError as error:
-                code = 3 if "forked while another thread used the module" in str(error) else 1
-            finally:
-                os._exit(code)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        return {1: "fails", 2: "works", 3: "refused"}.get(code, code)
-
-    def test_a_fork_while_another_thread_uses_the_model(self):
-        model = relay.parse("""def @main(%n: int64, %x: int64) -> int64 {
-          if (equal(%n, 0i64)) { %x } else { @main(subtract(%n, 1i64), %x) }
-        }""")
-        f = relay.jit(model)
-        for use, again in ((lambda: f(100_000, 7), lambda: f(1, 7)), (lambda: model.run(level=2), lambda: str(model)),
-                           (lambda: model.run(level=2), lambda: model.run("fuse"))):
-            self.assertEqual(self.forked(again), "works")
-            ends = threading.Event()
-
-            def work(use=use, ends=ends):
-                while not ends.is_set():
-                    use()
-
-            thread = threading.Thread(target=work)
-            thread.start()
-            try:
-                # The thread uses it most of the time.
-                found = {self.forked(again) for _ in range(10)}
-            finally:
-                ends.set()
-                thread.join()
-            self.assertIn("refused", found)
-            self.assertLessEqual(found, {"refused", "works"})
-            again()  # the parent goes on
-
-    def test_a_fork_has_no_threads(self):
-        f = relay.compile(relay.parse(LOOP.replace("@main(add(%x, 1i64))", "add(%x, 1i64)")), level=1, threads=2)
-        self.assertEqual(int(f(1)), 2)
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                f(1)
-            except RuntimeError as error:
-                code = 0 if "forked" in str(error) else 2
-            os._exit(code)
-        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
-        self.assertEqual(int(f(np.int64(1))), 2)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #include "tests/sweep/known.h"
 
+#include <algorithm>
 #include <fstream>
 #include <stdexcept>
 
@@ -24,23 +25,39 @@ std::vector<Known> read_known(const std::string& path) {
       parts.push_back(line.substr(at, next - at));
       at = next == std::string::npos ? next : next + kBetween.size();
     }
-    if (parts.size() != 4 || parts[1].empty() || parts[2].empty() || parts[3].empty())
-      throw std::runtime_error(cat(path, ": a line is `operator | part | program | reason`: ", line));
-    out.push_back({parts[0], parts[1], parts[2], parts[3]});
+    const bool empty = std::any_of(parts.begin(), parts.end(), [](const auto& p) { return p.empty(); });
+    if (parts.size() != 5 || empty || (parts[0] != kSweep && parts[0] != kGradient))
+      throw std::runtime_error(cat(path, ": a line is `suite | operator | part | program | reason`: ", line));
+    out.push_back({parts[0], parts[1], parts[2], parts[3], parts[4]});
   }
   return out;
 }
 
-const Known* explain(const std::vector<Known>& all, std::string_view op, std::string_view finding,
-                     std::string_view program) {
+KnownOf::KnownOf(const std::vector<Known>& all, std::string_view suite, std::string_view op) {
+  for (const Known& k : all) {
+    if (k.suite == suite && k.op == op) lines_.push_back(&k);
+  }
+}
+
+const Known* KnownOf::explain(std::string_view finding, std::string_view program) {
   const auto has = [](std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
   };
-  for (const Known& k : all) {
-    if (k.op != "*" && k.op != op) continue;
-    if (has(finding, k.part) && (k.program == "*" || has(program, k.program))) return &k;
+  for (const Known* k : lines_) {
+    if (!has(finding, k->part) || (k->program != "*" && !has(program, k->program))) continue;
+    used_.insert(k);
+    return k;
   }
   return nullptr;
+}
+
+std::string KnownOf::unused() const {
+  std::string out;
+  for (const Known* k : lines_) {
+    if (!used_.contains(k))
+      out += cat(k->suite, kBetween, k->op, kBetween, k->part, kBetween, k->program, "\n");
+  }
+  return out;
 }
 
 }  // namespace relay::sweep

@@ -1,7 +1,8 @@
 // Random calls of every operator, compiled, against the interpreter.
 //
 //   sweep                                      every operator: 50 cases, each on one setting
-//   sweep --nightly                            200, each on every setting, and ahead-of-time code
+//   sweep --nightly                            200, each on every setting, and ahead-of-time code; the first
+//                                              number follows from the day, or is --first N
 //   sweep --operator nn.conv2d --count 500     of one operator
 //   sweep --first 200 --count 1000             cases that no suite looks at
 //   sweep --operator nn.conv2d --bytes 1f07ff  the case of these bytes, as a failure prints them
@@ -13,7 +14,9 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
+#include <stdexcept>
 
 #include "base/cat.h"
 #include "base/check.h"
@@ -21,6 +24,7 @@
 #include "op/operators.h"
 #include "op/registry.h"
 #include "tests/property/shrink.h"
+#include "tests/support/day.h"
 #include "tests/sweep/gradients.h"
 #include "tests/sweep/known.h"
 #include "tests/sweep/settings.h"
@@ -42,18 +46,22 @@ constexpr uint64_t kGradients = 4, kGradientsNightly = 200, kDrafts = 10;
 
 struct Flags {
   std::string op, dump;
-  uint64_t first = 0, count = 0;  // 0: as the suite says
+  std::optional<uint64_t> first;
+  uint64_t start = 0;  // `first`, or what follows from the day
+  uint64_t count = 0;  // 0: as the suite says
   Bytes bytes;
   bool has_bytes = false, nightly = false, show = false;
 
   // The ordinary run looks at each case on one setting, so that it takes a third of the time.
   bool takes_turns() const { return !nightly && !has_bytes && op.empty(); }
+  // Is all drawn, so that each line of the list explains something?
+  bool draws_all() const { return nightly && !has_bytes && count == 0; }
 };
 Flags flags;
 
 std::vector<Setting> settings(uint64_t first) {
   std::vector<Setting> out{{"jit", 2}, {"jit", 0}, {"graph", 2}};
-  if (flags.nightly && first < kAheadOfTime) {
+  if (flags.nightly && first - flags.start < kAheadOfTime) {
     out.push_back({"aot-cpp", 0});
     out.push_back({"aot-cpp", 2});
   }
@@ -62,18 +70,19 @@ std::vector<Setting> settings(uint64_t first) {
 
 class OperatorTest : public testing::Test {
  public:
-  OperatorTest(const op::OpDef& op, const std::vector<Known>& known) : op_(op), known_(known) {}
+  OperatorTest(const op::OpDef& op, const std::vector<Known>& known)
+      : op_(op), known_(known, kSweep, op.name) {}
 
   void TestBody() override {
     seeds_ = seeds_of(op_);
     ASSERT_FALSE(seeds_.empty()) << "no well-typed call of `" << op_.name
                                  << "` is known: its exec test has none that runs";
     if (flags.has_bytes) {
-      some({flags.bytes}, 0);
+      some({flags.bytes}, flags.start);
     } else {
       const uint64_t count = flags.count ? flags.count : flags.nightly ? kNightly : kCases;
-      const uint64_t end = flags.first + count;
-      for (uint64_t first = flags.first; first < end && reports_ < kReports; first += tools::kMostInBatch) {
+      const uint64_t end = flags.start + count;
+      for (uint64_t first = flags.start; first < end && reports_ < kReports; first += tools::kMostInBatch) {
         std::vector<Bytes> all;
         for (uint64_t i = first; i < std::min(end, first + tools::kMostInBatch); ++i)
           all.push_back(property::bytes_of_seed(i));
@@ -84,6 +93,9 @@ class OperatorTest : public testing::Test {
     for (const auto& [what, n] : tally_) std::printf(" %zu %s", n, what.c_str());
     std::printf("\n");
     EXPECT_GT(tally_["values"] + (flags.has_bytes ? 1 : 0), 0u) << "no call gives a value";
+    if (flags.draws_all() && !HasFailure()) {
+      EXPECT_EQ(known_.unused(), "") << "known.txt has what nothing is known of: take it out";
+    }
   }
 
  private:
@@ -143,8 +155,8 @@ class OperatorTest : public testing::Test {
     return wrong;
   }
 
-  const Known* explained(const std::string& finding, const Case& c) const {
-    return explain(known_, op_.name, finding, c.wrong.empty() ? op::text_of(c.module) : "");
+  const Known* explained(const std::string& finding, const Case& c) {
+    return known_.explain(finding, c.wrong.empty() ? op::text_of(c.module) : "");
   }
 
   void report(const std::string& where, const Case& found_in, const Bytes& bytes, const std::string& wrong,
@@ -180,7 +192,7 @@ class OperatorTest : public testing::Test {
   }
 
   const op::OpDef& op_;
-  const std::vector<Known>& known_;
+  KnownOf known_;
   std::vector<Seed> seeds_;
   std::map<std::string, size_t> tally_;
   std::set<std::string> kinds_;
@@ -195,7 +207,8 @@ bool has_nothing_to_compare(std::string_view op) {
 
 class GradientTest : public testing::Test {
  public:
-  GradientTest(const op::OpDef& op, const std::vector<Known>& known) : op_(op), known_(known) {}
+  GradientTest(const op::OpDef& op, const std::vector<Known>& known)
+      : op_(op), known_(known, kGradient, op.name) {}
 
   void TestBody() override {
     const std::vector<Seed> seeds = seeds_of(op_);
@@ -204,7 +217,8 @@ class GradientTest : public testing::Test {
     uint64_t calls = 0;
     int64_t elements = 0;
     // Many drafts are integers, or too large: some are tried for each that counts.
-    for (uint64_t seed = 0; seed < most * kDrafts && calls < most && !HasFailure(); ++seed) {
+    const uint64_t end = flags.start + most * kDrafts;
+    for (uint64_t seed = flags.start; seed < end && calls < most && !HasFailure(); ++seed) {
       const Bytes bytes = flags.has_bytes ? flags.bytes : property::bytes_of_seed(seed);
       const Activity activity("a gradient of", cat(op_.name, ", seed ", seed));
       const GradientCall found = check_gradient(seeds, bytes);
@@ -213,8 +227,7 @@ class GradientTest : public testing::Test {
       if (!flags.dump.empty() && found.compared > 0)
         std::ofstream(flags.dump, std::ios::app) << found.json << "\n";
       elements += found.compared;
-      if (found.wrong.empty() || explain(known_, op_.name, cat("gradient: ", found.wrong), found.text))
-        continue;
+      if (found.wrong.empty() || known_.explain(found.wrong, found.text)) continue;
       ADD_FAILURE() << found.text << ": " << found.wrong << "\nagain: bazel run //tests/sweep -- --operator "
                     << op_.name << " --bytes " << hex(bytes);
     }
@@ -224,11 +237,14 @@ class GradientTest : public testing::Test {
     if (op_.differentiate && !flags.has_bytes && !HasFailure()) {
       EXPECT_EQ(calls == 0, has_nothing_to_compare(op_.name)) << "differences say nothing of any call";
     }
+    if (flags.draws_all() && !HasFailure()) {
+      EXPECT_EQ(known_.unused(), "") << "known.txt has what nothing is known of: take it out";
+    }
   }
 
  private:
   const op::OpDef& op_;
-  const std::vector<Known>& known_;
+  KnownOf known_;
 };
 
 // The word that was not understood, or an empty text.
@@ -247,7 +263,7 @@ std::string read_flags(std::span<char*> args) {
     } else if (flag == "--dump") {
       flags.dump = value;
     } else if (flag == "--first") {
-      std::from_chars(value.data(), value.data() + value.size(), flags.first);
+      std::from_chars(value.data(), value.data() + value.size(), flags.first.emplace());
     } else if (flag == "--count") {
       std::from_chars(value.data(), value.data() + value.size(), flags.count);
     } else if (flag == "--bytes") {
@@ -258,6 +274,30 @@ std::string read_flags(std::span<char*> args) {
     }
   }
   return flags.has_bytes && flags.op.empty() ? "--bytes without --operator" : "";
+}
+
+// A test of calls for each operator, and one of gradients for each that has one.
+void add_tests(std::vector<Known> list) {
+  static const std::vector<Known> known = std::move(list);
+  std::set<std::pair<std::string_view, std::string>> tests;
+  for (const op::OpDef* op : op::all_ops()) {
+    tests.emplace(kSweep, op->name);
+    const bool has_gradient = op->differentiate || op->expand;
+    if (has_gradient) tests.emplace(kGradient, op->name);
+    if (!flags.op.empty() && op->name != flags.op) continue;
+    std::string name = op->name;
+    for (char& c : name) c = c == '.' ? '_' : c;
+    if (flags.dump.empty())
+      testing::RegisterTest("sweep", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                            [op]() -> testing::Test* { return new OperatorTest(*op, known); });
+    if (!has_gradient) continue;
+    testing::RegisterTest("gradients", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [op]() -> testing::Test* { return new GradientTest(*op, known); });
+  }
+  for (const Known& k : known) {
+    if (!tests.contains({k.suite, k.op}))
+      throw std::runtime_error(cat("known.txt: no test looks at ", k.suite, " | ", k.op));
+  }
 }
 
 }  // namespace
@@ -271,17 +311,15 @@ int main(int argc, char** argv) {
                  wrong.c_str());
     return 2;
   }
-  static const std::vector<Known> known = read_known("tests/sweep/known.txt");
-  for (const relay::op::OpDef* op : relay::op::all_ops()) {
-    if (!flags.op.empty() && op->name != flags.op) continue;
-    std::string name = op->name;
-    for (char& c : name) c = c == '.' ? '_' : c;
-    if (flags.dump.empty())
-      testing::RegisterTest("sweep", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                            [op]() -> testing::Test* { return new OperatorTest(*op, known); });
-    if (!op->differentiate && !op->expand) continue;
-    testing::RegisterTest("gradients", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                          [op]() -> testing::Test* { return new GradientTest(*op, known); });
+  try {
+    flags.start = flags.first ? *flags.first : flags.nightly ? relay::tests::first_of_day() : 0;
+    add_tests(read_known("tests/sweep/known.txt"));
+  } catch (const std::runtime_error& e) {
+    std::fprintf(stderr, "sweep: %s\n", e.what());
+    return 2;
   }
+  if (flags.nightly)
+    std::printf("calls from number %llu on: --first has them again\n",
+                static_cast<unsigned long long>(flags.start));
   return RUN_ALL_TESTS();
 }

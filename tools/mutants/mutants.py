@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Plants mistakes into passes, kernels, printers and operators, one at a time, and says which of them the tests catch.
 
-Usage: ./dev mutants [--count N] [--minutes M] [--jobs N] [--only NUMBER]... [--list]
+Usage: ./dev mutants [--count N] [--minutes M] [--jobs N] [--only NUMBER]... [--equivalent] [--list]
 
 All mistakes are compiled into one copy of the checkout (in .cache/mutants) and chosen when a test runs. What is known of mutants
 and of tests is kept there: the next run goes on, and runs survivors again. docs/testing.md, "Planted mistakes", has more.
@@ -17,11 +17,13 @@ import subprocess
 import sys
 import time
 
+import draw
+import equivalent
 import study
 import tree
 
 FOLDERS = ["analysis", "aot", "driver", "frontend/graph", "graph_runtime", "jit", "kernel", "op", "passes", "target", "toolchain"]
-# `support` is text that is compiled by whoever uses an artifact, not by us.
+# `support` is text that is compiled by whoever uses an artifact, not by us: docs/testing.md has more.
 WITHOUT = ("_test.cc", "aot/support/")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HOME = ROOT / ".cache" / "mutants"
@@ -45,46 +47,28 @@ def sources():
     return sorted(f for f in listed if not any(f.endswith(w) or f.startswith(w) for w in WITHOUT))
 
 
-def quotas(files, count):
-    """How many places each file has, by its lines; they add up to `count`."""
-    lines = {f: (ROOT / f).read_bytes().count(b"\n") for f in files}
-    total, before, out = sum(lines.values()), 0, {}
-    for file in files:
-        after = before + lines[file]
-        out[file] = after * count // total - before * count // total
-        before = after
-    return {f: n for f, n in out.items() if n}
-
-
-def take(candidates, wanted, tally):
-    """The next places that do not overlap those that are there, of kinds that are rare so far."""
-    out = list(candidates["chosen"])
-    rest = sorted(candidates["left"], key=lambda p: p.order())
-    while len(out) < wanted:
-        free = [p for p in rest if not any(p.start < q.end and q.start < p.end for q in out)]
-        if not free:
-            break
-        rarest = min(free, key=lambda p: (tally[p.kind], p.order()))
-        tally[rarest.kind] += 1
-        out.append(rarest)
-        rest = [p for p in free if p is not rarest]
-    candidates["chosen"], candidates["left"] = out, rest
-
-
 def choose(count):
-    """The chosen places, by number, and the instrumented files. What clang cannot compile is replaced by another place."""
+    """The chosen places, by number, the instrumented files, and the keys of all places of files that equivalent.toml names. What
+    clang cannot compile is replaced by another place."""
     import places as finder
     generated = [str(TREE / "bazel-bin")]
     reader = finder.Reader(["-I.", *(f"-I{g}" for g in generated), "-I/usr/lib/llvm-19/include"])
     os.chdir(TREE)  # the headers, as files name them
-    tally = collections.Counter()
-    chosen, instrumented = [], {}
-    for file, wanted in quotas(sources(), count).items():
+    files = sources()
+    excused = equivalent.read()
+    share = draw.quotas({f: (ROOT / f).read_bytes().count(b"\n") for f in files}, count)
+    chosen, instrumented, keys = [], {}, []
+    for file in files:
+        named = {key for key, entry in excused.items() if entry.path == file}
+        # A file that no share falls to is read for its entries, and for its barriers.
+        if not share[file] and not named and b"barrier" not in (ROOT / file).read_bytes():
+            continue
         source, found = reader.places(file)
-        candidates = {"chosen": [], "left": found}
+        keys += [place.key for place in found if named]
+        drawn = draw.Draw(found, share[file], named)
         while True:
-            take(candidates, wanted, tally)
-            numbers = {place: len(chosen) + i for i, place in enumerate(candidates["chosen"])}
+            drawn.take()
+            numbers = {place: len(chosen) + i for i, place in enumerate(drawn.chosen)}
             text, lines = finder.instrumented(source, numbers)
             wrong = reader.wrong_lines(file, text)
             bad = [p for p in numbers if any(line in wrong for line in lines[p])]
@@ -93,13 +77,12 @@ def choose(count):
             if not bad:
                 fail(f"clang does not read the instrumented {file}: lines {sorted(wrong)}")
             for place in bad:
-                candidates["chosen"].remove(place)
-                tally[place.kind] -= 1
-        chosen += candidates["chosen"]
-        if candidates["chosen"]:
+                drawn.chosen.remove(place)
+        chosen += drawn.chosen
+        if drawn.chosen:
             instrumented[file] = text
-        say(f"{len(chosen)} of {count}: {file}")
-    return chosen, instrumented
+        say(f"{len(chosen)} places: {file}")
+    return chosen, instrumented, keys
 
 
 def load(name, otherwise):
@@ -122,20 +105,34 @@ def query(text):
     return [label[2:].replace(":", "/") for label in out.stdout.split()]
 
 
+def hold_entries(keys):
+    """Ends the study if equivalent.toml excuses what is no place of today's files. `keys` are those of the files that it named when
+    they were read; an entry of another file waits until they are read again."""
+    entries = equivalent.read()
+    keys = set(keys)
+    read = {key.split("|")[0] for key in keys}
+    wrong = equivalent.stale(entries.values(), ROOT)
+    wrong += [f"{key}: clang finds no such place" for key, entry in entries.items() if entry.path in read and key not in keys]
+    if wrong:
+        fail("equivalent.toml is stale: take these entries out, or look at the mistakes anew\n" + "\n".join(wrong))
+
+
 def make(count):
     """Builds the instrumented tests, and returns the places."""
-    stamp = hashlib.sha256(b"".join((ROOT / f).read_bytes() for f in sources()) + str(count).encode()).hexdigest()
+    finders = ["tools/mutants/places.py", "tools/mutants/draw.py"]
+    stamp = hashlib.sha256(b"".join((ROOT / f).read_bytes() for f in sources() + finders) + str(count).encode()).hexdigest()
     known = load("places.json", {})
     if known.get("stamp") != stamp:
         tree.update(ROOT, TREE, {})
         bazel("build", "--noshow_progress", *("//" + "/".join(l.split("/")[:-1]) + ":" + l.split("/")[-1]
                                               for l in query("kind(genrule, //...)")))
-        chosen, instrumented = choose(count)
-        known = {"stamp": stamp, "instrumented": {f: t.decode() for f, t in instrumented.items()},
-                 "places": [{"path": p.path, "line": p.line, "kind": p.kind, "text": p.text, "wrong": p.wrong, "key": p.key}
-                            for p in chosen]}
+        chosen, instrumented, keys = choose(count)
+        known = {"stamp": stamp, "instrumented": {f: t.decode() for f, t in instrumented.items()}, "keys": keys,
+                 "places": [{"path": p.path, "line": p.line, "kind": p.kind, "text": p.text, "wrong": p.wrong, "key": p.key,
+                             "of_line": p.of_line, "nth": p.nth} for p in chosen]}
         save("places.json", known)
         save("results.json", {})
+    hold_entries(known["keys"])
     tree.update(ROOT, TREE, {f: t.encode() for f, t in known["instrumented"].items()})
     bazel("build", "--build_tests_only", "--test_tag_filters=-slow,-external,-manual", "//...")
     return known["places"]
@@ -188,44 +185,33 @@ def measure(runner, jobs):
     return reaching
 
 
-def equivalents():
-    """key: why it is no mistake."""
-    out, key = {}, None
-    for line in (pathlib.Path(__file__).parent / "equivalent.txt").read_text().splitlines():
-        if line.startswith("#") or not line.strip():
-            continue
-        if not line.startswith("  "):
-            key = line.strip()
-            out[key] = ""
-        else:
-            out[key] = f"{out[key]} {line.strip()}".strip()
-    return out
-
-
 def report(places, results):
-    why = equivalents()
+    """Prints what came of the places; 1 if a mistake is caught that equivalent.toml excuses."""
+    why = equivalent.read()
     by_kind, rows = collections.defaultdict(collections.Counter), []
     for number, place in enumerate(places):
         result = results.get(str(number))
-        if result is None:
-            outcome = "not run"
-        elif result["caught"]:
+        excused = place["key"] in why
+        if result and result["caught"]:
             outcome = "caught"
-        elif place["key"] in why:
+        elif excused:
             outcome = "equivalent"
+        elif result is None:
+            outcome = "not run"
         else:
             outcome = "survives"
         for group in (place["kind"], place["path"].split("/")[0] + "/", "all"):
             by_kind[group][outcome] += 1
-        told = {"caught": lambda: f"{result['caught']} ({result['how']})", "equivalent": lambda: why[place["key"]],
+        told = {"caught": lambda: f"{result['caught']} ({result['how']})", "equivalent": lambda: why[place["key"]].reason,
                 "survives": lambda: f"{result['reached']} tests come to it" +
                             (f", {result['not_run']} of them were not run" if result["not_run"] else ""),
                 "not run": lambda: ""}[outcome]()
         seconds = f"{result['seconds']:.1f}" if result else ""
-        short = lambda text: " ".join(text.split())
+        short = equivalent.short
         rows.append("\t".join([str(number), f"{place['path']}:{place['line']}", place["kind"], short(place["text"]),
-                               short(place["wrong"]), outcome, told, seconds]))
-    (HOME / "table.tsv").write_text("number\tplace\tkind\tthere\tmutant\toutcome\tby\tseconds\n" + "\n".join(rows) + "\n")
+                               short(place["wrong"]), outcome, told, seconds, place["of_line"], str(place["nth"])]))
+    (HOME / "table.tsv").write_text("number\tplace\tkind\tthere\tmutant\toutcome\tby\tseconds\tline\tnth\n" + "\n".join(rows)
+                                    + "\n")
     for row in rows:
         if "\tsurvives\t" in row:
             print("\n    ".join(row.split("\t")))
@@ -235,8 +221,10 @@ def report(places, results):
     counts = by_kind["all"]
     ran = counts["caught"] + counts["survives"]
     print(f"{100 * counts['caught'] / max(ran, 1):.1f} % of {ran} mistakes are caught. All of them: {HOME / 'table.tsv'}")
-    for key in sorted(set(why) - {p["key"] for p in places}):
-        print(f"equivalent.txt has what is no place of this run: {key}")
+    wrong = [(n, p) for n, p in enumerate(places) if p["key"] in why and results.get(str(n), {}).get("caught")]
+    for number, place in wrong:
+        print(f"equivalent.toml excuses a mistake that {results[str(number)]['caught']} catches: {place['key']}")
+    return 1 if wrong else 0
 
 
 def main():
@@ -246,19 +234,23 @@ def main():
     parser.add_argument("--budget", type=float, default=240, help="seconds of tests for a mistake that survives (240)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many at once (a core each)")
     parser.add_argument("--only", type=int, action="append", default=[], help="this mistake alone, by its number; may be repeated")
+    parser.add_argument("--equivalent", action="store_true",
+                        help="run the mistakes of equivalent.toml alone: none of them may be caught")
     parser.add_argument("--list", action="store_true", help="say what is known, run nothing")
     options = parser.parse_args()
     began = time.monotonic()
     HOME.mkdir(parents=True, exist_ok=True)
     if options.list:
-        return report(load("places.json", {"places": []})["places"], load("results.json", {}))
+        known = load("places.json", {})
+        # An older study said less of its places.
+        return report(known["places"] if "keys" in known else [], load("results.json", {}))
     places = make(options.count)
     runner = study.Runner(TREE, places)
     reaching = measure(runner, options.jobs)
     results = load("results.json", {})
-    why = equivalents()
-    todo = options.only or [n for n, p in enumerate(places)
-                            if not results.get(str(n), {}).get("caught") and p["key"] not in why]
+    why = equivalent.read()
+    todo = options.only or [n for n, p in enumerate(places) if (p["key"] in why) == options.equivalent
+                            and not results.get(str(n), {}).get("caught")]
     late = lambda: time.monotonic() - began > 60 * options.minutes
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         run = lambda n: None if late() else study.study_one(runner, n, reaching[n], options.budget)
@@ -272,8 +264,8 @@ def main():
             p = places[number]
             say(f"{done + 1} of {len(todo)}: {p['path']}:{p['line']} {p['kind']}: "
                 + (f"caught by {result['caught']}" if result["caught"] else "SURVIVES") + f", {result['seconds']:.1f} s")
-    report(places, results)
+    return report(places, results)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

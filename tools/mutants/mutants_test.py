@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Places, their instrumented copies, and how a mutant is caught: on files of a few lines."""
+import dataclasses
 import os
 import pathlib
 import subprocess
@@ -10,6 +11,8 @@ import unittest
 HERE = pathlib.Path(os.path.realpath(__file__)).parent
 sys.path.insert(0, str(HERE))
 
+import draw  # noqa: E402
+import equivalent  # noqa: E402
 import places  # noqa: E402
 import study  # noqa: E402
 import tree  # noqa: E402
@@ -36,6 +39,27 @@ int counted() {
 MAIN = b"""
 #include <cstdio>
 int main() { std::printf("%d %d %d%d", counted(), difference(5, 3), within(2, 2), within(1, 2)); }
+"""
+
+
+# What prints kernels: two barriers, and a statement that is none.
+PRINTER = b"""\
+struct Out { void line(const char* text); };
+struct Dialect { const char* barrier; };
+void print(Out& out, const Dialect& dialect, bool often) {
+  if (often) out.line(dialect.barrier);
+  out.line("__syncthreads();");
+  out.line("x");
+}
+"""
+
+# Three zeros of one function, two of them in one line.
+ZEROS = b"""\
+int zeros(int a, int b) {
+  if (a > 0) return 0;
+  if (a > 0) return b;
+  return a;
+}
 """
 
 
@@ -85,6 +109,21 @@ class PlacesTest(unittest.TestCase):
                                 "difference(n, 2)": "-2 2 01"})
         self.assertEqual(seen, bytes([1] * 4 + [0] * 6))
 
+    def test_a_barrier_is_a_kind_of_its_own(self):
+        self.assertEqual({(p.line, p.kind, p.text) for p in found(PRINTER)}, {
+            (4, "flip", "often"),
+            (4, "barrier", "out.line(dialect.barrier)"),
+            (5, "barrier", 'out.line("__syncthreads();")'),
+            (6, "drop", 'out.line("x");'),
+        })
+        text, _ = places.instrumented(PRINTER, {p: n for n, p in enumerate(found(PRINTER)) if p.kind == "barrier"})
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(places.Reader([]).wrong_lines(str(pathlib.Path(folder) / "a.cc"), text), set())
+
+    def test_equal_places_have_numbers(self):
+        zeros = [(p.line, p.of_line, p.nth) for p in found(ZEROS) if p.kind == "axis"]
+        self.assertEqual(zeros, [(2, "if (a > 0) return 0;", 0), (2, "if (a > 0) return 0;", 1), (3, "if (a > 0) return b;", 0)])
+
     def test_what_does_not_compile_is_told_by_its_line(self):
         chosen = {p: 0 for p in found(SOURCE) if p.line == 3}
         text, lines = places.instrumented(SOURCE, chosen)
@@ -92,6 +131,66 @@ class PlacesTest(unittest.TestCase):
             path = str(pathlib.Path(folder) / "a.cc")
             wrong = places.Reader([]).wrong_lines(path, text)
         self.assertTrue(any(line in wrong for line in lines[next(iter(chosen))]))
+
+
+def drawn(source, share, named=()):
+    """Path and all, but not the folder of the test, which is part of each key."""
+    of_file = draw.Draw([dataclasses.replace(p, path="a.cc") for p in found(source)], share, set(named))
+    of_file.take()
+    return [p.key for p in of_file.chosen]
+
+
+class DrawTest(unittest.TestCase):
+    def test_lines_elsewhere_change_nothing(self):
+        for share in (1, 3, 5):
+            self.assertEqual(drawn(b"// One line more.\n" + SOURCE + b"void more();\n", share), drawn(SOURCE, share))
+
+    def test_places_do_not_overlap_and_are_of_many_kinds(self):
+        self.assertEqual(len({key.split("|")[1] for key in drawn(SOURCE, 4)}), 4)
+
+    def test_named_places_and_barriers_come_besides(self):
+        named = "a.cc|axis|0|1|if (i >= 0 && i < n) return true;|0"
+        self.assertNotIn(named, drawn(SOURCE, 3))
+        self.assertEqual(drawn(SOURCE, 0, [named]), [named])
+        self.assertEqual(len(drawn(SOURCE, 3, [named])), 4)
+        self.assertEqual([key.split("|")[1] for key in drawn(PRINTER, 0)], ["barrier", "barrier"])
+
+    def test_shares_follow_from_lengths(self):
+        self.assertEqual(draw.quotas({"b": 30, "a": 10, "c": 0}, 8), {"a": 2, "b": 6, "c": 0})
+
+
+class EquivalentTest(unittest.TestCase):
+    def test_the_list_is_of_this_checkout(self):
+        entries = equivalent.read()
+        self.assertGreater(len(entries), 10)
+        self.assertEqual(equivalent.stale(entries.values(), HERE.parents[1]), [])
+
+    def test_what_is_gone_is_stale(self):
+        line = "if (a > 0) return 0;"
+        entry = equivalent.Entry("a.cc", line, "axis", "0", "1", "why")
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "a.cc").write_bytes(ZEROS)
+            told = lambda **other: equivalent.stale([dataclasses.replace(entry, **other)], folder)
+            self.assertEqual(told(), [])
+            self.assertEqual(told(nth=1), [])
+            for other in ({"nth": 2}, {"line": "if (a > 0)"}, {"text": "7"}, {"path": "b.cc"}):
+                self.assertEqual(len(told(**other)), 1, other)
+
+    def test_an_entry_is_of_one_place(self):
+        entry = equivalent.Entry("a.cc", "if (a > 0) return 0;", "axis", "0", "1", "why", 1)
+        keys = [p.key for p in (dataclasses.replace(p, path="a.cc") for p in found(ZEROS))]
+        self.assertEqual(keys.count(entry.key), 1)
+
+    def test_an_entry_says_all_it_has_to(self):
+        good = '[[equivalent]]\npath = "a"\nline = "b"\nkind = "axis"\ntext = "0"\nwrong = "1"\nreason = "why"\n'
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "list.toml"
+            path.write_text(good)
+            self.assertEqual([e.reason for e in equivalent.read(path).values()], ["why"])
+            for wrong in (good + good, good.replace('"why"', '" "'), good + "more = 1\n", good.replace('line = "b"\n', "")):
+                path.write_text(wrong)
+                with self.assertRaises(ValueError):
+                    equivalent.read(path)
 
 
 class StudyTest(unittest.TestCase):

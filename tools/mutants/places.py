@@ -10,11 +10,15 @@ import re
 
 from clang import cindex
 
+from equivalent import key_of
+
 HOOK = 'extern "C" bool relay_mutant(int number);  // is this the mutant of this run?\n'
 OPPOSITE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 SWAPPED = ("-", "/", "%")
 # What these are given is text for people, and what is below them does not return.
 TEXTS, ENDS = {"cat", "join"}, {"fail", "abort", "exit"}
+# What prints a barrier into a kernel: the dialect's, or CUDA's own.
+BARRIER = re.compile(r"\.barrier$|__sync(threads|warp)")
 
 Kind = cindex.CursorKind
 CONDITIONAL = {Kind.IF_STMT, Kind.CONDITIONAL_OPERATOR}
@@ -31,15 +35,17 @@ class Place:
     text: str
     wrong: str  # what the mutant does instead
     both: str  # with NUMBER for the mutant's number
+    of_line: str  # the text of the line where it begins
+    nth: int = 0  # of the places that are equal in all of that but `line`
 
     @property
     def key(self):
         """What stays the same while other lines of the file change."""
-        return f"{self.path}|{self.kind}|{' '.join(self.text.split())}|{' '.join(self.wrong.split())}"
+        return key_of(self.path, self.kind, self.text, self.wrong, self.of_line, self.nth)
 
     def order(self):
         """A number that looks random: places are taken in this order."""
-        return hashlib.sha256(f"{self.key}|{self.line}".encode()).hexdigest()
+        return hashlib.sha256(self.key.encode()).hexdigest()
 
 
 KINDS = {
@@ -50,6 +56,7 @@ KINDS = {
     "part": "one side of a condition is left out",
     "drop": "a statement is left out",
     "answer": "true is false, false is true",
+    "barrier": "the threads of a block do not wait for each other",
 }
 
 
@@ -72,6 +79,7 @@ class Finder:
         for cursor in unit.cursor.get_children():
             if cursor.location.file and cursor.location.file.name == path:
                 self.walk(cursor)
+        self.places = numbered(self.places)
 
     def walk(self, root):
         pending = [root]
@@ -95,7 +103,8 @@ class Finder:
             return
         text = self.source[start:end].decode()
         line = bisect.bisect_right(self.lines, start)
-        self.places.append(Place(self.path, line, start, end, kind, text, wrong, both))
+        of_line = self.source[self.lines[line - 1] : self.lines[line]].decode().strip()
+        self.places.append(Place(self.path, line, start, end, kind, text, wrong, both, of_line))
 
     def choice(self, cursor, kind, wrong):
         self.add(cursor, kind, wrong, f"(relay_mutant(NUMBER) ? ({wrong}) : ({self.text(cursor)}))")
@@ -137,6 +146,10 @@ class Finder:
 
     def call(self, cursor):
         arguments = list(cursor.get_arguments())
+        if self.prints_barrier(cursor):
+            left_out = f"(relay_mutant(NUMBER) ? static_cast<void>(0) : static_cast<void>({self.text(cursor)}))"
+            self.add(cursor, "barrier", "", left_out)
+            return
         if cursor.spelling in TEXTS:
             return
         name = re.match(r"operator([-/%<])$", cursor.spelling)
@@ -157,6 +170,9 @@ class Finder:
                 self.choice(cursor, "swap", wrong)
                 return
 
+    def prints_barrier(self, cursor):
+        return cursor.kind == Kind.CALL_EXPR and any(BARRIER.search(self.text(a)) for a in cursor.get_arguments())
+
     def statement(self, cursor):
         while cursor.kind in WRAPPERS:
             children = list(cursor.get_children())
@@ -164,7 +180,7 @@ class Finder:
                 break
             cursor = children[0]
         assigns = cursor.kind in (Kind.BINARY_OPERATOR, Kind.COMPOUND_ASSIGNMENT_OPERATOR)
-        if cursor.kind != Kind.CALL_EXPR and not assigns or cursor.spelling in ENDS:
+        if cursor.kind != Kind.CALL_EXPR and not assigns or cursor.spelling in ENDS or self.prints_barrier(cursor):
             return
         after = self.source[cursor.extent.end.offset :]
         if not after.lstrip().startswith(b";"):
@@ -172,6 +188,15 @@ class Finder:
         end = cursor.extent.end.offset + after.index(b";") + 1
         text = self.source[cursor.extent.start.offset : end].decode()
         self.add(cursor, "drop", "", f"if (!relay_mutant(NUMBER)) {text}", end)
+
+
+def numbered(places):
+    """The same places, in the order of the file; those that are equal but for where they stand have numbers."""
+    seen, out = {}, []
+    for place in sorted(dict.fromkeys(places), key=lambda p: (p.start, p.end)):
+        nth = seen[place.key] = seen.get(place.key, -1) + 1
+        out.append(dataclasses.replace(place, nth=nth))
+    return out
 
 
 def same_type(a, b):

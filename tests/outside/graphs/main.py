@@ -24,7 +24,8 @@ from .shrink import Shrinker
 
 HERE = Path(__file__).resolve().parents[1]
 BATCH = 50
-ENOUGH = 5_000  # graphs, in which each operator has to be accepted, and each known difference should be seen
+# Graphs, in which each operator has to be accepted, each known difference should be seen, and none more often than it may be.
+ENOUGH = 5_000
 MOST_SHOWN = 3  # findings of one sort
 GRAPH_ENGINE, AOT = 10, 100  # every so many graphs run on `graph` too, and on `aot-cpp`
 KIND_OF = {"refuses": "relay refuses", "unsupported": "relay unsupported"}  # else as Relay's verdict says
@@ -48,6 +49,7 @@ class Run:
         self.options = options
         self.relay = Relay(options.relay, options.root)
         self.known = triage.read(HERE / "triage.toml")
+        self.limits = triage.read_limits(HERE / "triage.toml")
         self.kinds: collections.Counter[str] = collections.Counter()
         self.accepted: collections.Counter[str] = collections.Counter()
         self.new: list[Finding] = []
@@ -73,7 +75,7 @@ class Run:
                 open_axes = next(k for k, v in again.items() if v == p)
                 verdicts[open_axes] = verdict
                 with self._lock:
-                    self.kinds["(the axes had to be fixed)"] += 1
+                    self.kinds[triage.FIXED] += 1
             for p in made:
                 self._judge(about[p], verdicts[p], home)
 
@@ -184,7 +186,7 @@ def only_option(options: Options) -> str:
 
 
 def show(run: Run, seconds: float) -> int:
-    """Prints the report. The exit code: 1 if something is new or missing."""
+    """Prints the report. The exit code: 1 if something is new, missing, or known and too frequent."""
     show_new(run)
     options = run.options
     print(f"\n{options.count} graphs from seed {options.seed}, {run.nodes} nodes, {seconds:.0f} s")
@@ -200,8 +202,11 @@ def show(run: Run, seconds: float) -> int:
     for entry in run.known:
         if large and not entry.count:
             print(f"not seen: the known difference of {entry.title}")
+    many = triage.exceeded(run.known, run.limits, run.kinds, options.count) if large else []
+    for line in many:
+        print(f"too many: {line}")
     print(f"{len(run.new)} new differences; the rarest operators:", rarest(run))
-    return 1 if run.new or (large and unseen) else 0
+    return 1 if run.new or many or (large and unseen) else 0
 
 
 def rarest(run: Run) -> str:
