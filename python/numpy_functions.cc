@@ -174,6 +174,7 @@ constexpr Function kFunctions[] = {
     {"full_like", "full_like", "%a %fill_value dtype! order! subok! shape!"},
     {"round", "round", "%a decimals! out!"},
     {"around", "round", "%a decimals! out!"},
+    {"round_", "round", "%a decimals! out!"},  // what NumPy 1 calls the first
 };
 
 struct Parameter {
