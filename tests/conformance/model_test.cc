@@ -57,6 +57,8 @@ void expect_same_bits_on_two_threads(const driver::Model& model, const std::vect
     EXPECT_TRUE(same_bits(one[i], two[i])) << row.engine << ": output " << i << " differs on two threads";
   std::printf("%s on two threads: %zu of %zu kernels have a parallel loop\n", row.engine.c_str(),
               kernels.parallel(), kernels.all());
+}
+
 // The models with a bound that is not capped (passes::ErrorBound::uncapped), by their name in this
 // test. Such a bound holds little, so each has a reason.
 struct Uncapped {

@@ -3,10 +3,10 @@
 // Each call line is a test of its own: first the interpreter against the expected result, then
 // every other engine against the interpreter, within the operator's tolerance. An engine may skip
 // what its users are told that it is not for (tests/support/engine_skips.h); skips are printed. How
-// many calls of each file an engine skips is in skips.txt; of `vta`, how many it takes. uncapped.txt
-// names the functions whose bounds have no cap. The ordinary run is at -O2 and on one thread, and for
-// some files at another level or on two threads too. `relay verify tests/exec` is the same at every
-// level.
+// many calls of each file an engine skips is in skips.txt; of `vta`, how many it takes.
+// uncapped.txt names the functions whose bounds have no cap. The ordinary run is at -O2 and on one
+// thread, and for some files at another level or on two threads too. `relay verify tests/exec` is
+// the same at every level.
 #include <gtest/gtest.h>
 
 #include <algorithm>
