@@ -111,6 +111,12 @@ TEST(Disturbance, ReachesSumsInTuples) {
   EXPECT_LT(most, 1e-8);
 }
 
+TEST(Disturbance, LeavesZerosAlone) {
+  EXPECT_EQ(farthest(drawn(op::kSin, {row(kFloat32, {0})})), 0);
+  EXPECT_EQ(farthest(drawn(op::kSum, {row(kFloat64, {0, 0})})), 0);
+  EXPECT_GT(farthest(drawn(op::kSum, {row(kFloat64, {1, -1})})), 0) << "a sum that is 0 by cancellation";
+}
+
 TEST(Disturbance, KnowsEachOperatorThatRoundsOnce) {
   for (const op::OpDef* def : op::all_ops()) {
     if (!op::is_rounded_once(*def)) continue;
