@@ -179,7 +179,7 @@ int64_t Statements::iterations_at_once(const For& n) const {
   constexpr int64_t kStatements = 1024, kFewest = 32;
   if (!options_.contract || plan_.reaches(n.body)) return 1;
   const int64_t work = work_of(n.body);
-  return work > kStatements / kFewest ? 1 : kStatements / work;
+  return work > kStatements / kFewest ? 1 : kStatements / work / kFewest * kFewest;  // whole vectors
 }
 
 // The loop's body becomes a function of its own, which each thread calls for a range of blocks:
