@@ -171,8 +171,8 @@ py::object fields(const TypeHandle& t) {
   return out;
 }
 
-// What a pickle has: the text, which is read again. Data types and type parameters are
-// those of a module.
+// What a pickle has: the text, which is read again. A data type is known by its name, and a type
+// parameter by its function alone.
 py::tuple pickled(const TypeHandle& t) {
   const std::string text = print(t.type);
   const Module module;
@@ -183,7 +183,7 @@ py::tuple pickled(const TypeHandle& t) {
   if (!again || !alpha_equal(*again, t.type)) {
     throw py::type_error(
         cat("the type ", show(t.type, 200),
-            " cannot be pickled alone, because it names what only its module has: pickle the "
+            " cannot be pickled alone, because it names what only its function has: pickle the "
             "module"));
   }
   return py::make_tuple(text);
@@ -265,9 +265,9 @@ void bind_types(py::module_& m) {
       .def("__hash__", &hash_of)
       .def("__str__", [](const TypeHandle& t) { return print(t.type); })
       .def("__repr__", [](const TypeHandle& t) { return cat("<relay.Type ", show(t.type, 200), ">"); })
-      .def("__copy__", [](const py::object& self) { return self; })
+      .def("__copy__", [](const TypeHandle& t) { return t; })
       .def(
-          "__deepcopy__", [](const py::object& self, const py::object&) { return self; }, py::arg("memo"))
+          "__deepcopy__", [](const TypeHandle& t, const py::object&) { return t; }, py::arg("memo"))
       .def(py::pickle(&pickled, [](const py::tuple& t) { return read_type(py::cast<std::string>(t[0])); }));
   m.def("Tensor", &tensor_type, py::arg("shape"), py::arg("dtype") = "float32",
         "The type of tensors of this shape: `relay.Tensor((2, \"n\"), \"float32\")`.");
