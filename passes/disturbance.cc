@@ -84,9 +84,9 @@ const Operator& operator_of(const op::OpDef& def) {
   return *it;
 }
 
-// Is an element exact that the operator, which rounds once (op::is_rounded_once), gives? Every engine
-// gives such an element bit for bit, also one that contracts the operator with another: nothing was
-// lost that the other one could keep.
+// Is an element exact that the operator, which rounds once (op::is_rounded_once), gives? Every
+// engine gives such an element bit for bit, also one that contracts the operator with another:
+// nothing was lost that the other one could keep.
 std::function<bool(int64_t)> unrounded(const op::OpDef& def, std::span<const Value> args,
                                        const Tensor& result) {
   const auto elements_of = [&](const Value& v) {

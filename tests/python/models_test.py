@@ -113,7 +113,7 @@ extern "C" int32_t twice(const float* x, float* y, int64_t n) {
                 f(np.zeros(3, np.float32))
         with self.assertRaises(relay.DiagnosticError) as caught:
             relay.load(text, libraries=[self.folder / "absent.so"])
-        self.assertEqual(caught.exception.slug, "cannot-load")
+        self.assertEqual(caught.exception.slug, "file-unreadable")
 
 
 class FromOnnxTest(unittest.TestCase):
