@@ -135,7 +135,7 @@ class MistakesTest(unittest.TestCase):
         try:
             for given, axis in ((Number(), "1"), ([Number()], "[1]"), (np.zeros(1, int).view(Axes), "[1]")):
                 self.assertEqual(ops.sum(call, axis=given).attributes["axis"], axis)
-            self.assertEqual(ops.nn.leaky_relu(call, alpha=Rate()).attributes["alpha"], "0.5")
+            self.assertEqual(ops.nn.leaky_relu(call, alpha=Rate()).attributes["alpha"], "0.5f")
         finally:
             signal.alarm(0)
             signal.signal(signal.SIGALRM, before)
