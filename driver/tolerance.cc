@@ -87,22 +87,6 @@ Value value_of_argument(Expr e, const Fn& fn, const std::vector<Value>& args) {
   return args[static_cast<size_t>(it - fn.params.begin())];
 }
 
-// Does float64 say what float32 should give? Of bits that have to be right it does not: a decision
-// might fall elsewhere.
-bool is_measured(const op::OpDef& def) { return def.tolerance.kind != op::Tolerance::Kind::kExact; }
-
-// The result of the function in float64. Empty if it fails there.
-std::vector<Tensor> in_float64(const Module& m, std::string_view function, const std::vector<Value>& args) {
-  const Module wide = passes::widened(m);
-  std::vector<Value> wide_args;
-  for (const Value& v : args) wide_args.push_back(passes::widened(v, wide));
-  try {
-    return passes::tensors_of(interp::Machine(wide).call(function, wide_args));
-  } catch (const Trap&) {
-    return {};
-  }
-}
-
 // `own` in float64, with the numbers of `exact`.
 Tensor middle_of(const Tensor& own, const Tensor& exact) {
   if (!own.dtype().is_float() || own.shape() != exact.shape()) return own;
@@ -123,14 +107,6 @@ void make_wanted(Wanted& out, const Module& m, std::string_view function, const 
   for (Expr arg : call.args) inner.push_back(value_of_argument(arg, fn, args));
   out.bounds = op::bounds(m.context(), def, inner, call.attrs, own);
   if (denormals == Denormals::kFlush) add_floor(out.bounds, m.context(), call, inner, own);
-  if (!is_measured(def)) return;
-  const std::vector<Tensor> exact = in_float64(m, function, args);
-  if (exact.size() != own.size()) return;
-  for (size_t i = 0; i < own.size(); ++i) {
-    out.middle[i] = middle_of(own[i], exact[i]);
-    // Right to the bit is what float64 rounds to.
-    if (out.bounds[i].is_exact()) out.middle[i] = out.middle[i].converted(own[i].dtype());
-  }
 }
 
 }  // namespace

@@ -14,9 +14,10 @@ namespace relay::driver {
 // What the tensors of a result have to be. One entry each.
 struct Wanted {
   std::vector<Tensor> own = {};  // the interpreter's
-  // The middle of the bounds: floats in float64, so that the interpreter's roundings are no part of
-  // what an engine may be away. `own` where it has to be right bit for bit, where it is no finite
-  // float, and where rounding takes the program another way than float64 does.
+  // The middle of the bounds. Of a network: floats in float64, so that the interpreter's roundings
+  // are no part of what an engine may be away; but `own` where it is no finite float, and where
+  // rounding takes the program another way than float64 does. Of one operator: `own`, because its
+  // tolerance is how far an engine may be away from that.
   std::vector<Tensor> middle = {};
   std::vector<Bound> bounds = {};
   // Why a bound is not capped (passes::ErrorBound::uncapped); empty if it is, or needs no cap.
