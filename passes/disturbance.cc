@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
+#include <memory>
 #include <vector>
 
+#include "base/check.h"
 #include "op/apply.h"
 #include "op/bounds.h"
+#include "op/broadcast.h"
+#include "op/ops.h"
 #include "passes/reference.h"
 #include "runtime/compare.h"
 
@@ -51,6 +57,49 @@ std::vector<Bound> sum_errors(Context& context, const op::OpDef& def, std::span<
   return out;
 }
 
+// Of a sum in float64. Knuth, The Art of Computer Programming 2, 4.2.2, Theorem B.
+bool is_exact_sum(double a, double b, double result) {
+  const double sum = a + b, part = sum - a;
+  return sum == result && (a - (sum - part)) + (b - part) == 0;
+}
+
+struct Operator {
+  const op::OpDef* def;
+  bool (*is_exact)(double a, double b, double result);
+};
+
+// Numbers of every dtype are numbers of float64, so one multiply-add there tells what was rounded.
+const Operator kOperators[] = {
+    {&op::kAdd, is_exact_sum},
+    {&op::kSubtract, [](double a, double b, double r) { return is_exact_sum(a, -b, r); }},
+    {&op::kMultiply, [](double a, double b, double r) { return std::fma(a, b, -r) == 0; }},
+    {&op::kDivide, [](double a, double b, double r) { return std::fma(r, b, -a) == 0; }},
+    {&op::kSqrt, [](double a, double, double r) { return std::fma(r, r, -a) == 0; }},
+};
+
+const Operator& operator_of(const op::OpDef& def) {
+  const auto it = std::find_if(std::begin(kOperators), std::end(kOperators),
+                               [&](const Operator& o) { return o.def == &def; });
+  CHECK(it != std::end(kOperators), "an operator that rounds once says when it did not");
+  return *it;
+}
+
+// Is an element exact that the operator, which rounds once (op::is_rounded_once), gives? Every
+// engine gives such an element bit for bit, also one that contracts the operator with another:
+// nothing was lost that the other one could keep.
+std::function<bool(int64_t)> unrounded(const op::OpDef& def, std::span<const Value> args,
+                                       const Tensor& result) {
+  const auto elements_of = [&](const Value& v) {
+    return std::make_shared<std::vector<int64_t>>(op::broadcast_elements(v.tensor().shape(), result.shape()));
+  };
+  const Value &first = args.front(), &last = args.back();
+  return [is_exact = operator_of(def).is_exact, a = first.tensor(), b = last.tensor(),
+          of_a = elements_of(first), of_b = elements_of(last), result](int64_t i) {
+    const auto k = static_cast<size_t>(i);
+    return is_exact(a.get((*of_a)[k]), b.get((*of_b)[k]), result.get(i));
+  };
+}
+
 }  // namespace
 
 Value Disturbance::of(Context& context, const op::OpDef& def, std::span<const Value> args, const Attrs& attrs,
@@ -61,11 +110,15 @@ Value Disturbance::of(Context& context, const op::OpDef& def, std::span<const Va
   for (size_t r = 0; r < results.size(); ++r) {
     if (!results[r].dtype().is_float()) continue;
     Tensor t = results[r].copy();
+    std::function<bool(int64_t)> stays = [](int64_t) { return false; };
+    if (op::is_rounded_once(def)) stays = unrounded(def, args, results[r]);
     for (int64_t i = 0; i < t.size(); ++i) {
       const int step = static_cast<int>(random_() % 3) - 1;
-      if (!std::isfinite(t.get(i))) continue;
-      const double sum = of_sums[r] ? of_sums[r](i) : 0;
-      t.set(i, t.get(i) + step * std::max(spacing(t.dtype(), t.get(i)), std::isfinite(sum) ? sum : 0));
+      if (!std::isfinite(t.get(i)) || stays(i)) continue;
+      const double sum = of_sums[r] ? of_sums[r](i) : 0, own = t.get(i);
+      // The neighbours of 0 are the smallest denormals, which no rounding makes of it.
+      const double neighbour = own == 0 ? 0 : spacing(t.dtype(), own);
+      t.set(i, own + step * std::max(neighbour, std::isfinite(sum) ? sum : 0));
     }
     results[r] = t;
   }
