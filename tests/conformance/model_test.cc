@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <string_view>
 
@@ -32,10 +31,6 @@ struct RealModel {
   const char* how = "";  // of several rows for one model
 };
 
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.dtype() == b.dtype() && a.shape() == b.shape() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
-}
-
 // Each engine whose kernels run on threads gives on two of them what it gave on one (`row`), bit
 // for bit.
 void expect_same_bits_on_two_threads(const driver::Model& model, const std::vector<Value>& args,
@@ -54,7 +49,7 @@ void expect_same_bits_on_two_threads(const driver::Model& model, const std::vect
   const std::vector<Tensor> one = passes::tensors_of(row.result), two = passes::tensors_of(outcome.value);
   ASSERT_EQ(one.size(), two.size()) << row.engine;
   for (size_t i = 0; i < one.size(); ++i)
-    EXPECT_TRUE(same_bits(one[i], two[i])) << row.engine << ": output " << i << " differs on two threads";
+    EXPECT_TRUE(identical(one[i], two[i])) << row.engine << ": output " << i << " differs on two threads";
   std::printf("%s on two threads: %zu of %zu kernels have a parallel loop\n", row.engine.c_str(),
               kernels.parallel(), kernels.all());
 }
