@@ -8,6 +8,7 @@ const std::string_view kRelayHeader = texts::kRelayHeader;
 const std::string_view kRelayVtaHeader = texts::kRelayVtaHeader;
 const std::string_view kDlpackHeader = texts::kDlpackHeader;
 const std::string_view kDenormalsHeader = texts::kDenormalsHeader;
+const std::string_view kUsableCoresHeader = texts::kUsableCoresHeader;
 const std::string_view kAlternationSource = texts::kAlternationSource;
 const std::string_view kArenasSource = texts::kArenasSource;
 const std::string_view kArtifactSource = texts::kArtifactSource;

@@ -10,6 +10,7 @@ extern const std::string_view kRelayHeader;          // runtime/relay.h
 extern const std::string_view kRelayVtaHeader;       // runtime/relay_vta.h
 extern const std::string_view kDlpackHeader;         // runtime/dlpack.h
 extern const std::string_view kDenormalsHeader;      // runtime/denormals.h
+extern const std::string_view kUsableCoresHeader;    // base/usable_cores.h
 extern const std::string_view kAlternationSource;    // aot/support/alternation.cc
 extern const std::string_view kArenasSource;         // aot/support/arenas.cc
 extern const std::string_view kArtifactSource;       // aot/support/artifact.cc

@@ -426,8 +426,8 @@ class Emitter {
         "<stdint.h>\n#include <pthread.h>\n#include <string.h>\n#include <time.h>\n\n#include <new>\n\n";
     if (vta_) out += "#include \"relay_vta.h\"\n\n";
     out += "#define RELAY_EXPORT __attribute__((visibility(\"default\")))\n\n";
-    out += cat(weights_text(), "\n", kDenormalsHeader, "\n", kBaseSource, "\nnamespace {\n\n",
-               tables(description), "\n");
+    out += cat(weights_text(), "\n", kDenormalsHeader, "\n", kUsableCoresHeader, "\n", kBaseSource,
+               "\nnamespace {\n\n", tables(description), "\n");
     out += cat(kStopSource, "\n", kAlternationSource, "\n", kExtentsSource, "\n", vta_text(), "\n");
     if (has_values()) {
       size_t most = 1, most_batched = 0;

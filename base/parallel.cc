@@ -1,7 +1,5 @@
 #include "base/parallel.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -53,18 +51,6 @@ void for_each_at_once(size_t count, size_t at_once, const std::function<void(siz
   for (const std::exception_ptr& e : thrown) {
     if (e) std::rethrow_exception(e);
   }
-}
-
-unsigned usable_cores() {
-  // The kernel refuses a set that is too small for the machine, and a cpu_set_t has
-  // room for 1024 cores.
-  for (size_t sets = 1; sets <= 64; sets *= 2) {
-    std::vector<cpu_set_t> mask(sets);
-    const size_t bytes = sets * sizeof(cpu_set_t);
-    if (sched_getaffinity(0, bytes, mask.data()) == 0)
-      return static_cast<unsigned>(std::max(1, CPU_COUNT_S(bytes, mask.data())));
-  }
-  return 1;
 }
 
 }  // namespace relay

@@ -4,10 +4,9 @@
 #include <cstddef>
 #include <functional>
 
-namespace relay {
+#include "base/usable_cores.h"
 
-// The cores that this process may run on: its affinity mask, not the machine's.
-unsigned usable_cores();
+namespace relay {
 
 // Calls `work` on so many threads at once, the caller's among them, and waits for all of them. Then
 // throws what one of them threw. Threads that cannot be started are done without: each call has to

@@ -1,9 +1,15 @@
 #include "driver/artifact.h"
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <mutex>
+#include <stop_token>
+#include <thread>
 
 #include "aot/build.h"
 #include "base/cat.h"
@@ -85,8 +91,34 @@ Value result_of(Type type, const std::vector<Tensor>& tensors) {
   }
 }
 
+namespace {
+
+// While it lives, a thread looks whether the runs of the artifact are to end.
+class Canceller {
+ public:
+  // Without a flag there is no thread.
+  Canceller(std::shared_ptr<const Artifact> artifact, const std::atomic<bool>* cancel) {
+    if (!cancel) return;
+    thread_ = std::jthread([artifact = std::move(artifact), cancel](const std::stop_token& ends) {
+      constexpr std::chrono::milliseconds kLookEvery{20};
+      std::mutex mutex;
+      std::condition_variable_any changed;
+      std::unique_lock lock(mutex);
+      while (!ends.stop_requested()) {
+        if (cancel->load()) artifact->cancel();  // again: the request may have met no run
+        changed.wait_for(lock, ends, kLookEvery, [] { return false; });
+      }
+    });
+  }
+
+ private:
+  std::jthread thread_;
+};
+
+}  // namespace
+
 Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary& build,
-                          const std::string& kept) {
+                          const std::string& kept, const Options& options) {
   Diagnostics diagnostics;
   const auto refuse = [&](Slug slug, const std::string& why) {
     diagnostics.error(Span::none(), slug, why);
@@ -110,7 +142,8 @@ Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary&
   if (std::string wrong = artifact->open(library, static_cast<unsigned>(threads)); !wrong.empty())
     refuse("cannot-load", wrong);
   const auto shared = std::make_shared<aot::Program>(std::move(program));
-  return {[artifact, shared](const std::vector<Value>& args) {
+  const auto canceller = std::make_shared<Canceller>(artifact, options.limits.cancel);
+  return {[artifact, shared, canceller](const std::vector<Value>& args) {
     return outcome_of([&] { return artifact->run(*shared, args); });
   }};
 }
@@ -165,7 +198,7 @@ std::string Artifact::open(const std::string& path, unsigned threads, const std:
 }
 
 void Artifact::check(relay_status status) const {
-  if (status == RELAY_LIMIT) throw Exhausted(api_->error(context_));
+  if (status == RELAY_LIMIT || status == RELAY_CANCELLED) throw Exhausted(api_->error(context_));
   // What the emulation of a GPU finds is a bug of ours, and no failure of the program.
   CHECK(status != RELAY_INTERNAL, api_->error(context_));
   // Arguments have the dtypes and ranks that the program takes, so that it is a shape

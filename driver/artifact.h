@@ -48,6 +48,9 @@ class Artifact {
   };
   // One run of a program that takes and gives tensors. Throws Trap and Exhausted.
   std::vector<Tensor> run(std::span<const Tensor> inputs, std::span<const Output> outputs);
+  // The run in progress, or else the next one, throws Exhausted at its next kernel.
+  // From any thread.
+  void cancel() const { api_->cancel(context_); }
 
  private:
   Value call(const aot::Interface& interface, const std::vector<Value>& args);
@@ -71,9 +74,10 @@ class Artifact {
 // The program as an engine runs it: `build` writes its library, which is opened.
 // Throws CannotPrepare.
 using BuildLibrary = std::function<bool(const std::string& library, Diagnostics& diagnostics)>;
-// `kept`: a file that the library is taken from, or put into if it is not there; empty: none.
+// `kept`: a file that the library is taken from, or put into if it is not there; empty: none. Runs
+// under `options` hear Options::limits.cancel, and no other limit.
 Prepared prepare_artifact(aot::Program program, int threads, const BuildLibrary& build,
-                          const std::string& kept = {});
+                          const std::string& kept, const Options& options);
 
 // The tensors among arguments, those of tuples in their place. Throws Trap for
 // values of other kinds.

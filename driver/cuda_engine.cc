@@ -65,7 +65,7 @@ Prepared prepare_aot_cuda(const Module& m, std::string_view function, const Opti
       aot::report_uncompiled(wrong, "the engines `interp`, `jit` and `graph` need no compiler", diagnostics);
     return wrong.empty();
   };
-  return prepare_artifact(std::move(*emitted.program), 1, build, kept_library(options, "aot-cuda"));
+  return prepare_artifact(std::move(*emitted.program), 1, build, kept_library(options, "aot-cuda"), options);
 }
 
 }  // namespace relay::driver

@@ -64,6 +64,7 @@ Prepared prepare_jit(const Module& m, std::string_view function, const Options& 
   run.compile.target = options.target;
   run.compile.opt_level = options.opt_level;
   run.threads = static_cast<unsigned>(options.threads);
+  run.worth_threads = options.worth_threads;
   run.denormals = options.denormals;
   run.observers = options.observers;
   Diagnostics refusal, diagnostics;
@@ -186,8 +187,8 @@ Prepared prepare_aot(const Module& m, std::string_view function, const Options& 
   const auto build = [&](const std::string& library, Diagnostics& diagnostics) {
     return aot::build(emitted.sources, aot::Weights::kEmbedded, emitted.compile, library, diagnostics).ok();
   };
-  Prepared out =
-      prepare_artifact(std::move(*emitted.program), options.threads, build, kept_library(options, "aot-cpp"));
+  Prepared out = prepare_artifact(std::move(*emitted.program), options.threads, build,
+                                  kept_library(options, "aot-cpp"), options);
   out.refusal = emitted.refusal;
   return out;
 }
@@ -326,6 +327,7 @@ passes::RunnerOptions runner_options(const Options& options) {
   passes::RunnerOptions out;
   out.target = options.target;
   out.schedule.opt_level = options.opt_level;
+  out.schedule.worth_threads = options.worth_threads;
   out.observers = options.observers;
   return out;
 }

@@ -17,6 +17,7 @@
 #include "graph_runtime/executor.h"
 #include "interp/limits.h"
 #include "ir/module.h"
+#include "kernel/schedule/settings.h"
 #include "passes/runner.h"
 #include "runtime/denormals.h"
 #include "runtime/value.h"
@@ -29,10 +30,13 @@ struct VtaProgram;  // driver/vta_engine.h
 struct Options {
   int opt_level = 2;
   int threads = 1;
+  // How many elements a loop has that threads share. Tests set 1: their programs are small.
+  int64_t worth_threads = kernel::schedule::kWorthThreads;
   target::Target target = target::target_of("native");
   Denormals denormals = Denormals::kFlush;  // in compiled code; the interpreter keeps them
-  interp::Limits limits = {};               // of runs on the interpreter's machine: interp, jit and vta
-  bool trap_nan = false;                    // of the same: a call that gives a NaN fails
+  // Of runs on the interpreter's machine: interp, jit and vta. Compiled libraries hear `cancel`.
+  interp::Limits limits = {};
+  bool trap_nan = false;  // of runs on the machine: a call that gives a NaN fails
   // A folder in which the libraries of ahead-of-time engines are kept, for one program: ENGINE.so,
   // made where it is missing.
   std::string libraries = {};

@@ -71,6 +71,11 @@ void VerifyRow::add(const Comparison& c, const std::string& name, const Shape& o
   shape = of_shape;
 }
 
+void VerifyRow::add(const Wanted& wanted, size_t i, const Tensor& got, const std::string& name) {
+  add(wanted.compare(i, got), name, wanted.own[i].shape());
+  if (uncapped.empty()) uncapped = wanted.uncapped[i];
+}
+
 std::string show_theirs(const Comparison& c, const Shape& shape) {
   if (c.worst < 0) return c.reason.empty() ? "there are no elements" : c.reason;
   std::vector<int64_t> at(shape.size());

@@ -1,6 +1,7 @@
 // What comparing one engine with the reference gave: a row of the tables of `relay verify`.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "driver/engines.h"
+#include "driver/tolerance.h"
 #include "runtime/compare.h"
 
 namespace relay::driver {
@@ -22,12 +24,16 @@ struct VerifyOptions {
   // Engines that are prepared at once, and that run at once; 0: one for each core that this process
   // may run on. A report differs by its times alone.
   unsigned at_once = 0;
+  // When it becomes true, the Verifier throws Exhausted before its next stage, and runs end that
+  // may be endless. Must outlive the Verifier.
+  const std::atomic<bool>* cancel = nullptr;
 
   Options at(int level) const {
     return {.opt_level = level,
             .threads = threads,
             .target = target,
             .denormals = denormals,
+            .limits = {.cancel = cancel},
             .libraries = libraries};
   }
 };
@@ -61,6 +67,8 @@ struct VerifyRow {
   double prepare_seconds = 0, seconds = 0;  // 0 where nothing ran
   Comparison worst = {};                    // of the output that used the largest share of its bound
   std::string output = {};                  // its name
+  // Why the bound of an output is not capped (passes::ErrorBound::uncapped); empty if all are.
+  std::string_view uncapped = {};
   Shape shape = {};
   Value result = {};
   std::shared_ptr<const Context> context = {};  // where constructors and functions of `result` live
@@ -74,6 +82,8 @@ struct VerifyRow {
   void prepare(const Prepared& prepared);
   // Another tensor of the result: the row keeps the one that used the largest share of its bound.
   void add(const Comparison& c, const std::string& name, const Shape& of_shape);
+  // Tensor i of a result, which is called `name`.
+  void add(const Wanted& wanted, size_t i, const Tensor& got, const std::string& name);
 };
 
 // "at [0, 3]: theirs 1.5, ours 1.25, 2.5 times the bound": of a result that another

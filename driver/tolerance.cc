@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/failure.h"
+#include "interp/machine.h"
 #include "op/apply.h"
 #include "op/bounds.h"
 #include "op/denormals.h"
@@ -41,15 +42,18 @@ double flushed_steps(Context& context, const Call& call, std::span<const Value> 
   return 2 * (static_cast<double>(tolerance.length(types, call.attrs)) + 2);
 }
 
-// The bounds of an operator that may flush. `want` is what it gives where denormals are kept. What
+// Could flushing change this result of `+ - * / sqrt`, in a way that `change` does not measure? A
+// processor may round to fewer bits before it decides that a result is denormal.
+bool is_at_the_edge(double result, double least) { return result != 0 && std::fabs(result) <= least; }
+
+// The bounds of an operator that may flush. `own` is what it gives where denormals are kept. What
 // zeros in the place of denormal arguments change is measured, since no formula bounds it: a
 // denormal may be divided by.
 void add_floor(std::vector<Bound>& bounds, Context& context, const Call& call, std::span<const Value> args,
-               const Value& want) {
+               const std::vector<Tensor>& own) {
   const op::OpDef& def = *op::callee(call);
   if (op::moves_bits(def)) return;
-  const std::vector<Tensor> kept = passes::tensors_of(want);
-  std::vector<Tensor> zeros = kept;
+  std::vector<Tensor> zeros = own;
   try {
     zeros = passes::tensors_of(op::evaluate_flushed(context, def, args, call.attrs));
   } catch (const Trap&) {
@@ -58,16 +62,17 @@ void add_floor(std::vector<Bound>& bounds, Context& context, const Call& call, s
   const double steps = flushed_steps(context, call, args);
   for (size_t i = 0; i < bounds.size(); ++i) {
     // Denormals decide the extents of the result.
-    if (zeros[i].shape() != kept[i].shape()) continue;
-    const double least = smallest_normal(kept[i].dtype());
-    const bool is_float = kept[i].dtype().is_float();
-    Bound with_floor = [own = bounds[i], k = kept[i], z = zeros[i], least, steps, is_float](int64_t e) {
-      if (!is_float) return own(e);
-      const double change = std::fabs(k.get(e) - z.get(e));
-      return own(e) + steps * least + (std::isfinite(change) ? change : 0);
-    };
-    with_floor.allow(zeros[i]);
-    bounds[i] = std::move(with_floor);
+    if (zeros[i].shape() != own[i].shape()) continue;
+    if (own[i].dtype().is_float()) {
+      const double least = smallest_normal(own[i].dtype());
+      const bool is_exact = bounds[i].is_exact();
+      bounds[i] = bounds[i].plus([k = own[i], z = zeros[i], least, steps, is_exact](int64_t e) {
+        const double change = std::fabs(k.get(e) - z.get(e));
+        const double floor = is_exact && change == 0 && !is_at_the_edge(k.get(e), least) ? 0 : steps * least;
+        return floor + (std::isfinite(change) ? change : 0);
+      });
+    }
+    bounds[i].allow(zeros[i]);
   }
 }
 
@@ -82,27 +87,82 @@ Value value_of_argument(Expr e, const Fn& fn, const std::vector<Value>& args) {
   return args[static_cast<size_t>(it - fn.params.begin())];
 }
 
+// Does float64 say what float32 should give? Of bits that have to be right it does not: a decision
+// might fall elsewhere.
+bool is_measured(const op::OpDef& def) { return def.tolerance.kind != op::Tolerance::Kind::kExact; }
+
+// The result of the function in float64. Empty if it fails there.
+std::vector<Tensor> in_float64(const Module& m, std::string_view function, const std::vector<Value>& args) {
+  const Module wide = passes::widened(m);
+  std::vector<Value> wide_args;
+  for (const Value& v : args) wide_args.push_back(passes::widened(v, wide));
+  try {
+    return passes::tensors_of(interp::Machine(wide).call(function, wide_args));
+  } catch (const Trap&) {
+    return {};
+  }
+}
+
+// `own` in float64, with the numbers of `exact`.
+Tensor middle_of(const Tensor& own, const Tensor& exact) {
+  if (!own.dtype().is_float() || own.shape() != exact.shape()) return own;
+  Tensor out = exact.converted(kFloat64).copy();
+  for (int64_t i = 0; i < out.size(); ++i) {
+    if (!std::isfinite(own.get(i)) || !std::isfinite(out.get(i))) out.set(i, own.get(i));
+  }
+  return out;
+}
+
+// Makes `out`, which is exact, what the operator has to give.
+void make_wanted(Wanted& out, const Module& m, std::string_view function, const Call& call,
+                 const std::vector<Value>& args, Denormals denormals) {
+  const Fn& fn = *m.function(function);
+  const op::OpDef& def = *op::callee(call);
+  const std::vector<Tensor>& own = out.own;
+  std::vector<Value> inner;
+  for (Expr arg : call.args) inner.push_back(value_of_argument(arg, fn, args));
+  out.bounds = op::bounds(m.context(), def, inner, call.attrs, own);
+  if (denormals == Denormals::kFlush) add_floor(out.bounds, m.context(), call, inner, own);
+  if (!is_measured(def)) return;
+  const std::vector<Tensor> exact = in_float64(m, function, args);
+  if (exact.size() != own.size()) return;
+  for (size_t i = 0; i < own.size(); ++i) {
+    out.middle[i] = middle_of(own[i], exact[i]);
+    // Right to the bit is what float64 rounds to.
+    if (out.bounds[i].is_exact()) out.middle[i] = out.middle[i].converted(own[i].dtype());
+  }
+}
+
 }  // namespace
 
-std::vector<Bound> bounds_for(const Module& m, std::string_view function, const std::vector<Value>& args,
-                              const Value& want, Denormals denormals) {
-  const Fn& fn = *m.function(function);
-  if (const Call* call = only_call(fn)) {
-    std::vector<Value> inner;
-    for (Expr arg : call->args) inner.push_back(value_of_argument(arg, fn, args));
-    std::vector<Bound> out =
-        op::bounds(m.context(), *op::callee(*call), inner, call->attrs, passes::tensors_of(want));
-    if (denormals == Denormals::kFlush) add_floor(out, m.context(), *call, inner, want);
+Wanted Wanted::exact(const Value& result) {
+  Wanted out{.own = passes::tensors_of(result)};
+  out.middle = out.own;
+  out.bounds.assign(out.own.size(), Bound::exact());
+  out.uncapped.resize(out.own.size());
+  return out;
+}
+
+Comparison Wanted::compare(size_t i, const Tensor& got) const {
+  if (got.dtype() != own[i].dtype()) return relay::compare(got, own[i], bounds[i]);  // which says so
+  return passes::compare_unrounded(got, middle[i], bounds[i]);
+}
+
+Wanted wanted_of(const Module& m, std::string_view function, const std::vector<Value>& args,
+                 const Value& result, Denormals denormals) {
+  Wanted out = Wanted::exact(result);
+  if (const Call* call = only_call(*m.function(function))) {
+    make_wanted(out, m, function, *call, args, denormals);
     return out;
   }
-  const std::vector<Tensor> results = passes::tensors_of(want);
-  std::vector<Bound> out;
-  if (std::none_of(results.begin(), results.end(), [](const Tensor& t) { return t.dtype().is_float(); })) {
-    out.assign(results.size(), [](int64_t) { return 0.0; });
-    return out;
+  const auto is_float = [](const Tensor& t) { return t.dtype().is_float(); };
+  if (std::none_of(out.own.begin(), out.own.end(), is_float)) return out;
+  const passes::Reference reference = passes::reference_of(m, function, args, {}, denormals);
+  for (size_t i = 0; i < out.own.size(); ++i) {
+    out.middle[i] = middle_of(out.own[i], reference.exact[i]);
+    out.bounds[i] = reference.bounds[i].at_every_element();
+    out.uncapped[i] = reference.bounds[i].uncapped();
   }
-  for (const passes::ErrorBound& b : passes::reference_of(m, function, args, {}, denormals).bounds)
-    out.push_back(b.at_every_element());
   return out;
 }
 

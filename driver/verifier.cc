@@ -1,6 +1,8 @@
 #include "driver/verifier.h"
 
 #include "base/cat.h"
+#include "base/failure.h"
+#include "base/failure_names.h"
 #include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "driver/nonfinite.h"
@@ -40,6 +42,7 @@ void judge(VerifyRow& row, const std::vector<Tensor>& got, const passes::Referen
            const Model& model) {
   for (size_t i = 0; i < got.size(); ++i) {
     row.add(reference.compare(i, got[i]), output_name(model, i), got[i].shape());
+    if (row.uncapped.empty()) row.uncapped = reference.bounds[i].uncapped();
   }
   if (!row.ok) return;
   row.failed = without_numbers(reference, model);
@@ -89,11 +92,12 @@ Verifier::Verifier(const Model& model, const std::vector<EngineAt>& engines, con
     : model_(model),
       at_once_(options.at_once != 0 ? options.at_once : usable_cores()),
       denormals_(options.denormals),
+      cancel_(options.cancel),
       on_step_(std::move(on_step)) {
   for (const EngineAt& at : engines) candidates_.push_back({at});
   for_each_at_once(candidates_.size(), at_once_, [&](size_t i) {
     Candidate& c = candidates_[i];
-    say(cat("preparing ", row_of(c.at).label()));
+    begin(cat("preparing ", row_of(c.at).label()));
     const Stopwatch watch;
     c.module = compact(model_.module);
     c.prepared = c.at.engine->prepare(c.module, model_.function, options.at(c.at.level));
@@ -107,7 +111,8 @@ std::vector<Value> Verifier::args_of(const Candidate& c, const std::vector<Value
   return out;
 }
 
-void Verifier::say(const std::string& step) {
+void Verifier::begin(const std::string& step) {
+  if (cancel_ && cancel_->load()) throw Exhausted(std::string(kCancelled));
   if (!on_step_) return;
   const std::lock_guard guard(saying_);
   on_step_(step);
@@ -119,13 +124,14 @@ std::vector<VerifyRow> Verifier::run(const std::vector<Value>& args,
   std::vector<Run> runs(candidates_.size());
   for_each_at_once(candidates_.size() + 1, at_once_, [&](size_t i) {
     if (i == 0) {  // it takes the longest, and what it throws comes first
-      say("the reference, and what float32 does to it");
-      reference = passes::reference_of(model_.module, model_.function, args, {}, denormals_);
+      begin("the reference, and what float32 does to it");
+      reference =
+          passes::reference_of(model_.module, model_.function, args, {}, denormals_, {.cancel = cancel_});
       return;
     }
     const Candidate& c = candidates_[i - 1];
     if (!c.prepared.run) return;
-    say(row_of(c.at).label());
+    begin(row_of(c.at).label());
     runs[i - 1].add(c.prepared, args_of(c, args));
   });
   notes_.clear();
@@ -151,7 +157,7 @@ VerifyRow Verifier::row_for(const Candidate& c, const std::vector<Value>& args, 
   if (!c.prepared.run) return row;
   // The first run touches its memory, and others are at work: one of seconds does not feel it.
   if (c.at.engine->compiles && run.seconds < 1) {
-    say(row.label());
+    begin(row.label());
     run.add(c.prepared, args_of(c, args));
   }
   row.seconds = run.seconds;

@@ -2,9 +2,11 @@
 // engine may be away").
 //
 // Engines work at once, each on a copy of the module in a context of its own. Rows, notes and what
-// is thrown are the same as if they worked one after another.
+// is thrown are the same as if they worked one after another. VerifyOptions::cancel ends it: then
+// Exhausted is thrown.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -46,7 +48,7 @@ class Verifier {
   };
   struct Run;
 
-  void say(const std::string& step);
+  void begin(const std::string& step);  // throws Exhausted if it is cancelled
   // The arguments as values of the candidate's module.
   static std::vector<Value> args_of(const Candidate& c, const std::vector<Value>& args);
   VerifyRow row_for(const Candidate& c, const std::vector<Value>& args, Run run,
@@ -55,6 +57,7 @@ class Verifier {
   Model model_;
   size_t at_once_;
   Denormals denormals_;
+  const std::atomic<bool>* cancel_;
   std::vector<Candidate> candidates_;
   OnStep on_step_;
   std::mutex saying_;

@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <set>
+#include <thread>
 
 #include "analysis/testing.h"
 #include "driver/driver.h"
@@ -161,6 +164,30 @@ TEST(Verifier, EveryStepIsToldOnce) {
   verifier.run(inputs());
   EXPECT_EQ(steps.count("interp"), 1u);
   EXPECT_EQ(steps.count("the reference, and what float32 does to it"), 1u);
+}
+
+TEST(Verifier, EndlessRunsEndWhenItIsCancelled) {
+  const Model endless{.module = checked("def @main(%x: int64) -> int64 { @main(add(%x, 1i64)) }"),
+                      .output_names = {"y"}};
+  for (const char* engine : {"interp", "jit", "aot-cpp"}) {
+    std::atomic<bool> cancel = false;
+    Verifier verifier(endless, {.engines = {engine}, .levels = {0}, .at_once = 2, .cancel = &cancel});
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      cancel = true;
+    });
+    EXPECT_THROW(verifier.run({Value(Tensor::scalar_int(kInt64, 1))}), Exhausted) << engine;
+    other.join();
+  }
+}
+
+TEST(Verifier, NothingIsPreparedOnceItIsCancelled) {
+  const std::atomic<bool> cancel = true;
+  std::vector<std::string> steps;
+  EXPECT_THROW(Verifier(network(), {.engines = {"interp", "jit"}, .cancel = &cancel},
+                        [&](std::string_view step) { steps.emplace_back(step); }),
+               Exhausted);
+  EXPECT_TRUE(steps.empty());
 }
 
 // An engine knows constructors by their address, and each engine has a module of its own. A result

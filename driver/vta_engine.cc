@@ -110,6 +110,7 @@ Prepared prepare_vta(const Module& checked, std::string_view function, const Opt
   run.compile.target = target::host_of(program->target);
   run.compile.opt_level = options.opt_level;
   run.threads = static_cast<unsigned>(options.threads);
+  run.worth_threads = options.worth_threads;
   run.denormals = options.denormals;
   run.observers = options.observers;
   run.observers.push_back(&kernels);

@@ -63,7 +63,9 @@ uint64_t usable_bytes() {
 
 // A small bound is looked at more often: what passes it unseen is a small part of it.
 Watch::Watch(const Limits& limits)
-    : limits_(limits), look_every_(std::clamp(limits.max_bytes / 64, uint64_t{1} << 16, uint64_t{1} << 26)) {}
+    : limits_(limits),
+      looks_always_(limits.max_time || limits.cancel != nullptr),
+      look_every_(std::clamp(limits.max_bytes / 64, uint64_t{1} << 16, uint64_t{1} << 26)) {}
 
 void Watch::look() {
   if (limits_.cancel && limits_.cancel->load(std::memory_order_relaxed))

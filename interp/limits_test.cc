@@ -161,6 +161,12 @@ TEST(Limits, SomebodyElseMayEndTheRun) {
   other.join();
 }
 
+// A step may take long, so each of them looks.
+TEST(Limits, ACancelledRunEndsAtItsNextStep) {
+  const std::atomic<bool> cancel = true;
+  EXPECT_EQ(exhausted("deep", {number(3)}, {.cancel = &cancel}).find("the run was cancelled"), 0u);
+}
+
 TEST(Limits, TheMachineRunsAgainAfterwards) {
   Machine machine(program(), {{.max_depth = 1000}, {}});
   EXPECT_THROW(machine.call("deep", {number(100000)}), Exhausted);

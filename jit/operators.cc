@@ -78,6 +78,7 @@ Prepared prepare(const Module& checked, const Options& options) {
   passes::RunnerOptions run;
   run.target = options.compile.target;
   run.schedule.opt_level = options.compile.opt_level;
+  run.schedule.worth_threads = options.worth_threads;
   run.observers = options.observers;
   const auto after = [&](const passes::Pipeline& pipeline, Diagnostics& refused) {
     Result<Module> done = passes::run_pipeline(checked, pipeline, run, refused);
@@ -245,7 +246,8 @@ void CompiledOperators::compile(Operator& into, std::span<const Value> args, con
     const kernel::Kernel plain = k.finish(into.def->name, into.def->name, out);
     if (!kernel::too_deep(plain).empty()) return;  // no code can be made of it
     const kernel::Kernel kernel = kernel::schedule::cpu::schedule_for_cpu(
-        plain, options_.compile.target.cpu, {.opt_level = options_.compile.opt_level});
+        plain, options_.compile.target.cpu,
+        {.opt_level = options_.compile.opt_level, .worth_threads = options_.worth_threads});
     if (!kernel::shape_parameters(kernel).empty()) return;  // it depends on what is in its arguments
     auto code = std::make_unique<kernel::native::CompiledKernels>();
     const kernel::Kernel* const only[] = {&kernel};

@@ -22,6 +22,7 @@
 #include "interp/machine.h"
 #include "kernel/llvm/compile.h"
 #include "kernel/native/kernels.h"
+#include "kernel/schedule/settings.h"
 #include "op/op_def.h"
 #include "passes/observer.h"
 #include "runtime/denormals.h"
@@ -35,8 +36,9 @@ struct Options {
   toolchain::CompileOptions compile;
   kernel::native::CodeGenerator code_generator = kernel::llvm::compile;
   unsigned threads = 1;
-  Denormals denormals = Denormals::kFlush;        // in compiled code
-  std::vector<passes::Observer*> observers = {};  // of the passes that `prepare` runs
+  int64_t worth_threads = kernel::schedule::kWorthThreads;  // how many elements a loop has that they share
+  Denormals denormals = Denormals::kFlush;                  // in compiled code
+  std::vector<passes::Observer*> observers = {};            // of the passes that `prepare` runs
   // By kernels of the module that run on a device: none of them is compiled.
   std::map<Symbol, RunElsewhere> elsewhere = {};
 };

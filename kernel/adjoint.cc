@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/cat.h"
@@ -12,6 +13,7 @@
 #include "kernel/limits.h"
 #include "kernel/statements.h"
 #include "kernel/step_versions.h"
+#include "kernel/step_writes.h"
 
 namespace relay::kernel {
 namespace {
@@ -34,10 +36,17 @@ class Differentiation {
       add(y, b_.input(cat("d_", y->name.text()), y->dtype, shape_of(*y)));
     }
     std::vector<Versions> before, after;
-    for (const Step& s : steps_) {
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      const Step& s = steps_[i];
+      if (s.kind == StepKind::kExtremum && !is_moved(s)) begin_of_computed_[&s] = steps_[i - 1].value;
       before.push_back(v_.now());
       v_.run(s);
       after.push_back(v_.now());
+      if (is_moved(s)) {
+        if (covers(s)) rounded_.erase(s.buffer);
+      } else {
+        rounded_.insert(s.buffer);
+      }
     }
     for (size_t i = steps_.size(); i-- > 0 && reason_.empty();) backwards(steps_[i], before[i], after[i]);
     if (!reason_.empty()) return {{}, reason_};
@@ -83,6 +92,10 @@ class Differentiation {
     const Expr u = pool_.variable("u", s.buffer->dtype);
     const Derivative found = derivative(s.value, u);
     if (!found.reason.empty()) return refuse(found.reason);
+    if (s.kind == StepKind::kWrite && !found.contributions.empty() && !writes_once(s)) {
+      return refuse(cat("it cannot be told which iteration is the last one to write an element of `",
+                        s.buffer->name.text(), "`"));
+    }
     std::vector<Contribution> own, others;
     const auto is_own = [&](const ExprNode* load) { return load->buffer == s.buffer && !is_apart(s, load); };
     for (const Contribution& c : found.contributions) (is_own(c.load) ? own : others).push_back(c);
@@ -96,7 +109,10 @@ class Differentiation {
       return refuse(
           cat("it is not known that `", s.buffer->name.text(), "` is complete where it is read again"));
     }
-    if (!own.empty()) dy = recurrence(s, own, u, dy, after);
+    if (!own.empty()) {
+      dy = recurrence(s, own, u, dy, after);
+      if (!reason_.empty()) return;
+    }
     Expr seed = dy.at(s.place);
     if (s.kind == StepKind::kExtremum) seed = share(s, dy, before, after);
     // What the step does not replace has the adjoint of what was there before.
@@ -111,11 +127,53 @@ class Differentiation {
     for (const Contribution& c : others) contribute(s, c, {{u.get(), seed}}, seen);
   }
 
+  // Is the value only moved, so that it is the same wherever an engine computes it again? What is
+  // computed may be rounded otherwise there: a product and a sum become one, and functions that
+  // go through vectors are approximated.
+  bool is_moved(const Step& s) const {
+    bool moved = s.kind != StepKind::kAdd;
+    const auto look = [&](Expr e) {
+      for (const ExprNode* n : post_order(e)) {
+        if (n->kind == ExprKind::kLoad) {
+          moved = moved && !rounded_.contains(n->buffer);
+        } else if (n->dtype.is_float()) {
+          moved = moved &&
+                  (n->kind == ExprKind::kFloat || n->kind == ExprKind::kSelect || n->kind == ExprKind::kMax ||
+                   n->kind == ExprKind::kMin || n->kind == ExprKind::kCast || n->fn == Math::kAbs);
+        }
+      }
+    };
+    look(s.value);
+    for (Expr e : s.conditions) look(e);
+    for (Expr e : s.place) look(e);
+    return moved;
+  }
+
+  // A value of the step for each iteration, computed once and kept.
+  Expr kept_value(const Step& s, const Versions& before) {
+    std::vector<Expr> place;
+    for (const StepAxis& a : s.axes) place.push_back(a.var);
+    // A sum of one: a reduction is not computed again where it is used.
+    const Tensor kept =
+        v_.keep(b_.reduce(cat(s.buffer->name.text(), "_values"), s.buffer->dtype, extents(s.axes),
+                          {pool_.integer(1)}, b_.sum(s.buffer->dtype), [&](Indices i, Indices) {
+                            ExprMap by;
+                            bind(by, s.axes, i);
+                            return v_.local(s.value, by, before);
+                          }));
+    return kept.at(place);
+  }
+
   // The adjoint of an element goes to the values that are the extremum, in equal shares.
   Expr share(const Step& s, const Tensor& dy, const Versions& before, const Versions& after) {
     const Expr one = pool_.constant(1, s.buffer->dtype), zero = pool_.constant(0, s.buffer->dtype);
-    const Expr most = after.at(s.buffer).at(s.place);
-    const Expr hit = equal(s.value, most);
+    Step of_kept = s;
+    Tensor all = after.at(s.buffer);
+    if (const auto begin = begin_of_computed_.find(&s); begin != begin_of_computed_.end()) {
+      of_kept.value = kept_value(s, before);
+      all = v_.reduction(of_kept, begin->second);
+    }
+    const Expr hit = equal(of_kept.value, all.at(s.place));
     const std::vector<StepAxis> axes = reduction_axes(s);
     const auto one_if_hit = [&](Indices i, Indices r) {
       ExprMap by = at_place(s, i);
@@ -133,7 +191,7 @@ class Differentiation {
     const std::vector<Expr> shape = shape_of(*s.buffer);
     const std::vector<Expr> p = v_.element_variables(shape.size());
     const IndexInverse inverse = index_inverse(s.axes, s.place, p, shape, {});
-    if (!inverse.left.empty()) {
+    if (!inverse.left.empty() || (needs_data(inverse) && !s.conditions.empty())) {
       refuse(cat("it cannot be told which elements of `", s.buffer->name.text(), "` are written over"));
       return false;
     }
@@ -163,7 +221,9 @@ class Differentiation {
     }
     const Expr zero = pool_.constant(0, x.dtype);
     const IndexInverse inverse = index_inverse(s.axes, index, p, shape_of(x), first);
-    if (inverse.sparse && !inverse.left.empty())
+    // What asks for data before the conditions that guard them would fail.
+    const bool guarded_data = needs_data(inverse) && !conditions.empty();
+    if (guarded_data || (inverse.sparse && !inverse.left.empty()))
       return add(&x, scatter(s, name, x, conditions, index, value, versions));
     const auto term = [&](Indices i, Indices r) {
       ExprMap of_element, axes = inverse.axes;
@@ -270,8 +330,12 @@ class Differentiation {
     std::vector<Expr> loops;
     for (const Direction& a : dims) loops.push_back(shape[a.dim]);
     std::vector<IndexInverse> readers;
-    for (const Contribution& c : own)
+    for (const Contribution& c : own) {
       readers.push_back(index_inverse(s.axes, {c.load->args.begin(), c.load->args.end()}, p, shape, {}));
+      if (needs_data(readers.back()) && !(s.conditions.empty() && c.guards.empty()))
+        refuse(cat("data that are read under a condition say where `", s.buffer->name.text(),
+                   "` is read again"));
+    }
     const auto element_of = [&](Indices r) {
       std::vector<Expr> i(shape.size());
       for (size_t l = 0; l < dims.size(); ++l) {
@@ -304,6 +368,9 @@ class Differentiation {
   Builder b_;
   StepVersions v_;
   std::unordered_map<const Buffer*, std::vector<Tensor>> adjoints_;  // the sum of the parts
+  std::unordered_set<const Buffer*> rounded_;  // hold what was computed, not only moved, so far
+  // The extrema of computed values, and what they begin with.
+  std::unordered_map<const Step*, Expr> begin_of_computed_;
   std::string reason_;
 };
 

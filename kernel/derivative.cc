@@ -135,9 +135,16 @@ class Reverse {
     const Expr z(n.args[1]);
     switch (n.fn) {
       case Math::kPow: {
-        // Where the base is not positive the power has no derivative by its exponent.
-        const Expr zero = number(x, 0);
-        add(x, u * z * math(Math::kPow, x, z - number(z, 1)));
+        // The slope of x^0 is 0, and 0 * 0^-1 is NaN. Where the base is not positive the power has
+        // no derivative by its exponent.
+        const Expr zero = number(x, 0), one = number(x, 1);
+        Expr base = select(equal(x, zero), one, x);
+        if (!z.is_const()) {
+          base = select(equal(z, zero), base, x);
+        } else if (z->float_value != 0) {
+          base = x;
+        }
+        add(x, u * z * math(Math::kPow, base, z - one));
         if (z->has_load) add(z, select(less(zero, x), u * y * log(x), zero));
         return;
       }

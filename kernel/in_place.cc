@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernel/distinct_places.h"
 #include "kernel/polynomial.h"
 #include "kernel/simplify.h"
 #include "kernel/statements.h"
@@ -65,8 +66,7 @@ class Sharing {
  private:
   struct Loop {
     Expr var;
-    std::optional<int64_t> last;  // the largest value of the variable
-    bool in_grid;                 // threads go through it
+    bool in_grid;  // threads go through it
 
     bool operator==(const Loop& other) const { return var == other.var; }
   };
@@ -124,10 +124,8 @@ class Sharing {
     }
     if (const auto* loop = s->as<For>()) {
       const Expr extent = outside(loop->extent);
-      const std::optional<int64_t> most = bounds_.of(extent).high;
       bounds_.bind(loop->var, extent);
-      loops_.push_back({loop->var, most ? std::optional(std::max<int64_t>(*most, 1) - 1) : std::nullopt,
-                        loop->how >= ForKind::kBlockX});
+      loops_.push_back({loop->var, loop->how >= ForKind::kBlockX});
     } else if (const auto* block = s->as<Block>()) {
       if (!block->instruction.empty() && (touches(block->reads) || touches(block->writes))) return false;
       for (const BlockIter& i : block->iters) iters_[i.var.get()] = outside(i.binding);
@@ -145,45 +143,20 @@ class Sharing {
     return read(s.value, at) && is_written_once(at);
   }
 
-  // Is the term the same in all rounds of all loops?
-  static bool is_fixed(const polynomial::Term& t) {
-    return std::all_of(t.atoms.begin(), t.atoms.end(), [](const ExprNode* atom) {
-      const std::vector<Expr> all = variables(atom);
-      return !atom->has_load && std::all_of(all.begin(), all.end(), [](Expr v) { return v->shape_variable; });
-    });
-  }
-
-  // Does each round of the loops around have a place of its own? The place is a sum of loop
-  // variables times constants. Each constant has to pass all that the smaller ones reach together.
+  // Does each round of the loops around have a place of its own? Offsets with open strides are not
+  // looked into.
   bool is_written_once(Expr at) const {
-    std::unordered_map<const ExprNode*, int64_t> factors;
-    for (const polynomial::Term& t : polynomial::terms(at)) {
-      if (is_fixed(t)) continue;
-      if (t.atoms.size() != 1 || t.coefficient < 1) return false;
-      factors[t.atoms[0]] = t.coefficient;
-    }
-    std::vector<std::pair<int64_t, std::optional<int64_t>>> steps;  // factor, last value
-    for (const Loop& loop : loops_) {
-      const auto factor = factors.find(loop.var.get());
-      if (factor != factors.end()) {
-        steps.emplace_back(factor->second, loop.last);
-        factors.erase(factor);
-      } else if (loop.last != 0) {
-        return false;
-      }
-    }
-    if (!factors.empty()) return false;
-    std::sort(steps.begin(), steps.end());
-    int64_t reach = 0;
-    for (size_t i = 0; i < steps.size(); ++i) {
-      const auto& [factor, last] = steps[i];
-      if (factor <= reach) return false;
-      if (i + 1 == steps.size()) break;
-      int64_t own = 0;
-      if (!last || __builtin_mul_overflow(factor, *last, &own) || __builtin_add_overflow(reach, own, &reach))
-        return false;
-    }
-    return true;
+    const std::vector<polynomial::Term> terms = polynomial::terms(at);
+    const auto is_open = [](const ExprNode* atom) {
+      const std::vector<Expr> all = variables(atom);
+      return !std::all_of(all.begin(), all.end(), [](Expr v) { return v->shape_variable; });
+    };
+    const bool strided = std::any_of(terms.begin(), terms.end(), [&](const polynomial::Term& t) {
+      return t.atoms.size() > 1 && std::any_of(t.atoms.begin(), t.atoms.end(), is_open);
+    });
+    std::vector<Expr> loops;
+    for (const Loop& l : loops_) loops.push_back(l.var);
+    return !strided && are_distinct({at}, loops, bounds_);
   }
 
   // No two stores write the same place.

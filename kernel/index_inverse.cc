@@ -1,6 +1,7 @@
 #include "kernel/index_inverse.h"
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 #include "kernel/walk.h"
@@ -23,6 +24,7 @@ class Solver {
         const StepAxis* axis = best_axis(e, alone);
         if (axis == nullptr) continue;
         solve(*axis, e, p[d], shape[d]);
+        checks_.back().index = index[d];
         done[d] = true;
       }
     }
@@ -43,6 +45,7 @@ class Solver {
     const StepAxis* axis;
     Expr times, is;  // the iteration exists where times * axis is this
     bool in_range;
+    Expr index = {};  // as the step writes it
   };
 
   const StepAxis* best_axis(Expr e, bool alone) const {
@@ -76,7 +79,8 @@ class Solver {
     const auto require = [&](Expr condition) {
       if (!condition.is_int(1)) out_.conditions.push_back(condition);
     };
-    for (const Check& check : checks_) {
+    for (const size_t c : order()) {
+      const Check& check = checks_[c];
       if (check.in_range) continue;
       const Expr value = out_.axes.at(check.axis->var.get());
       ExprPool& pool = *value->pool;
@@ -88,6 +92,22 @@ class Solver {
       const Expr is = substitute(index, out_.axes);
       require(equal(is, p));
     }
+  }
+
+  // The checks, each after those of the axes that its index mentions: it may load what they choose.
+  std::vector<size_t> order() const {
+    std::vector<size_t> out;
+    std::vector<bool> seen(checks_.size(), false);
+    const std::function<void(size_t)> visit = [&](size_t c) {
+      if (seen[c]) return;
+      seen[c] = true;
+      for (size_t o = 0; o < checks_.size(); ++o) {
+        if (mentions(checks_[c].index, checks_[o].axis->var)) visit(o);
+      }
+      out.push_back(c);
+    };
+    for (size_t c = 0; c < checks_.size(); ++c) visit(c);
+    return out;
   }
 
   const std::vector<StepAxis>& axes_;
@@ -124,6 +144,13 @@ IndexInverse index_inverse(const std::vector<StepAxis>& axes, const std::vector<
                            const std::vector<Expr>& p, const std::vector<Expr>& shape,
                            const std::vector<Expr>& first) {
   return Solver(axes, first).run(index, p, shape);
+}
+
+bool needs_data(const IndexInverse& inverse) {
+  return std::any_of(inverse.conditions.begin(), inverse.conditions.end(),
+                     [](Expr e) { return e->has_load; }) ||
+         std::any_of(inverse.axes.begin(), inverse.axes.end(),
+                     [](const auto& axis) { return axis.second->has_load; });
 }
 
 }  // namespace relay::kernel

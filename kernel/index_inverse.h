@@ -18,6 +18,10 @@ struct IndexInverse {
   bool sparse = false;
 };
 
+// Do data say whether there is such an iteration, or which? Then nobody may ask it before what
+// guards these data.
+bool needs_data(const IndexInverse& inverse);
+
 // `shape`: of the buffer. `first`: axes that are better solved for than others.
 IndexInverse index_inverse(const std::vector<StepAxis>& axes, const std::vector<Expr>& index,
                            const std::vector<Expr>& p, const std::vector<Expr>& shape,

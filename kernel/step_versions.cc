@@ -110,7 +110,7 @@ Tensor StepVersions::updated(const Step& s) {
 std::optional<Tensor> StepVersions::part_written(const Step& s) {
   const std::vector<Expr> shape = shape_of(*s.buffer), p = element_variables(shape.size());
   const IndexInverse inverse = index_inverse(s.axes, s.place, p, shape, {});
-  if (!inverse.left.empty()) return std::nullopt;
+  if (!inverse.left.empty() || (needs_data(inverse) && !s.conditions.empty())) return std::nullopt;
   return compute(s.buffer->name.text(), *s.buffer, [&](Indices i) {
     const auto [written, axes] = accessor_of(s, inverse, p, i, now_);
     return guarded(written, local(s.value, axes, now_), element(now_, s.buffer, i));
@@ -144,7 +144,6 @@ std::vector<Expr> StepVersions::where(const Step& s, Indices r) const {
   return out;
 }
 
-// `begin`: the constant that all elements are before; null: they are those of the last version.
 Tensor StepVersions::reduction(const Step& s, Expr begin) {
   const auto join = [&](Expr so_far, Expr next) {
     return s.kind == StepKind::kAdd       ? so_far + next
@@ -160,8 +159,10 @@ Tensor StepVersions::reduction(const Step& s, Expr begin) {
   const Expr zero = pool_.constant(0, s.buffer->dtype);
   const std::string_view name = s.buffer->name.text();
   if (axes.empty()) {
-    return compute(name, *s.buffer,
-                   [&](Indices i) { return join(element(now_, s.buffer, i), next(i, {}, zero)); });
+    return compute(name, *s.buffer, [&](Indices i) {
+      const bool extremum = begin && s.kind == StepKind::kExtremum;
+      return join(extremum ? begin : element(now_, s.buffer, i), next(i, {}, zero));
+    });
   }
   const Tensor sum =
       keep(b_.reduce(name, s.buffer->dtype, shape_of(*s.buffer), extents(axes), {begin ? begin : zero, join},

@@ -49,10 +49,14 @@ class StepVersions {
              const Tensor* own = nullptr) const;
   std::vector<Expr> local_all(const std::vector<Expr>& es, const ExprMap& by, const Versions& versions) const;
   // When the element i of the step's buffer is accessed, and the axes of the iteration that does.
-  // `p`: what the inverse calls the element.
+  // `p`: what the inverse calls the element. The inverse is asked before the step's conditions, so
+  // these guard no data that it needs.
   std::pair<std::vector<Expr>, ExprMap> accessor_of(const Step& s, const IndexInverse& inverse,
                                                     const std::vector<Expr>& p, Indices i,
                                                     const Versions& versions) const;
+  // What a sum or an extremum makes of a buffer, of the versions of now. `begin`: the constant that
+  // all elements are before; null: they are those of the last version.
+  Tensor reduction(const Step& s, Expr begin);
   // Variables for the dims of an element.
   std::vector<Expr> element_variables(size_t rank) const;
 
@@ -60,7 +64,6 @@ class StepVersions {
   Tensor made_by(const Step& s);
   std::optional<Tensor> part_written(const Step& s);
   Tensor updated(const Step& s);
-  Tensor reduction(const Step& s, Expr begin);
   Expr element(const Versions& versions, const Buffer* b, Indices i) const;
   std::vector<Expr> where(const Step& s, Indices r) const;
 

@@ -8,6 +8,7 @@
 #include "base/cat.h"
 #include "kernel/limits.h"
 #include "kernel/statements.h"
+#include "kernel/step_writes.h"
 
 namespace relay::kernel {
 namespace {
@@ -191,6 +192,7 @@ class Reader {
   List block(const Block& b, const std::vector<StepAxis>& axes, std::vector<Expr> conditions, Map by) {
     if (b.predicate) conditions.push_back(here(b.predicate, by));
     List first;
+    size_t loops_around = 0;
     Map inside = by;
     for (const BlockIter& i : b.iters) inside[i.var.get()] = here(i.binding, by);
     if (b.init) {
@@ -203,6 +205,7 @@ class Reader {
         });
         if (!reduces) around.push_back(a);
       }
+      loops_around = around.size();
       const auto depends = [&](Expr e) {
         const std::vector<Expr> all = variables(e);
         return std::any_of(all.begin(), all.end(), [&](Expr v) {
@@ -227,6 +230,9 @@ class Reader {
         if (step_loads(s, t.buffer))
           refuse(cat("the init of block `", b.name.text(), "` reads what the block writes"));
       }
+      if (!begins_once(s, loops_around, then))
+        refuse(
+            cat("the init of block `", b.name.text(), "` may begin an element again that was begun before"));
     }
     first.insert(first.end(), then.begin(), then.end());
     return first;
@@ -351,7 +357,11 @@ class Reductions {
   bool unrolled(const Step& s, Expr own) {
     if (!has_own_place(s)) return false;
     bool elsewhere = false;
-    for_each_load(s.value, [&](const ExprNode* n) { elsewhere |= n->buffer == s.buffer && own != n; });
+    const auto look = [&](Expr e) {
+      for_each_load(e, [&](const ExprNode* n) { elsewhere |= n->buffer == s.buffer && own != n; });
+    };
+    look(s.value);
+    for (Expr e : s.conditions) look(e);
     if (elsewhere) return false;
     const std::vector<StepAxis> reduction = reduction_axes(s);
     Expr steps = pool_.integer(1);

@@ -6,6 +6,7 @@
 #include "base/cat.h"
 #include "base/check.h"
 #include "op/absent.h"
+#include "op/bounds.h"
 #include "op/grad.h"
 #include "op/op_rules.inc"
 #include "op/readings.h"
@@ -71,7 +72,9 @@ std::string_view describe(Fusion f) {
   return "opaque";
 }
 
-std::string describe(const Tolerance& t) {
+std::string tolerance_of(const OpDef& op) {
+  const Tolerance& t = op.tolerance;
+  if (is_rounded_once(op)) return "bitwise; 1 ULP where it is contracted with another";
   switch (t.kind) {
     case Tolerance::Kind::kExact: return "bitwise";
     case Tolerance::Kind::kUlps: return cat(t.ulps, " ULP");
@@ -103,7 +106,7 @@ std::string describe(const OpDef& op, std::string_view example) {
                         : cat("Not differentiable: ", op.not_differentiable, "."));
   }
   facts.push_back(cat("Effects: ", describe(op.effects), "."));
-  facts.push_back(cat("Tolerance: ", describe(op.tolerance), "."));
+  facts.push_back(cat("Tolerance: ", tolerance_of(op), "."));
   if (op.extents) facts.push_back("The extents of the result depend on data.");
   if (op.view) facts.push_back("The result has the elements of the first argument, in their order.");
   out += join(facts, " ") + "\n";

@@ -204,9 +204,7 @@ void check_lowering_of(const OpDef& op, const std::vector<Value>& args, const st
     for (size_t i = 0; i < want.size(); ++i) {
       ASSERT_EQ(got[i].dtype(), want[i].dtype());
       ASSERT_EQ(got[i].shape(), want[i].shape());
-      const Comparison c = op.tolerance.kind == Tolerance::Kind::kExact
-                               ? compare_exact(got[i], want[i])
-                               : compare(got[i], want[i], allowed[i]);
+      const Comparison c = compare(got[i], want[i], allowed[i]);
       EXPECT_TRUE(c.ok) << relay::show(c, want[i].shape()) << "\ngot " << relay::show(got[i]) << "\nwanted "
                         << relay::show(want[i]) << "\n"
                         << kernel::show(k);

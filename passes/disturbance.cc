@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include "op/apply.h"
 #include "op/bounds.h"
 #include "passes/reference.h"
+#include "passes/unrounded.h"
 #include "runtime/compare.h"
 
 namespace relay::passes {
@@ -61,9 +63,11 @@ Value Disturbance::of(Context& context, const op::OpDef& def, std::span<const Va
   for (size_t r = 0; r < results.size(); ++r) {
     if (!results[r].dtype().is_float()) continue;
     Tensor t = results[r].copy();
+    std::function<bool(int64_t)> stays = [](int64_t) { return false; };
+    if (op::is_rounded_once(def)) stays = unrounded(def, args, results[r]);
     for (int64_t i = 0; i < t.size(); ++i) {
       const int step = static_cast<int>(random_() % 3) - 1;
-      if (!std::isfinite(t.get(i))) continue;
+      if (!std::isfinite(t.get(i)) || stays(i)) continue;
       const double sum = of_sums[r] ? of_sums[r](i) : 0;
       t.set(i, t.get(i) + step * std::max(spacing(t.dtype(), t.get(i)), std::isfinite(sum) ? sum : 0));
     }

@@ -20,7 +20,7 @@ class Disturbance {
   explicit Disturbance(uint32_t seed) : random_(seed) {}
 
   // `made`, the operator's result, with other numbers in the place of some elements. Bits that an
-  // operator moves stay.
+  // operator moves stay, and so do sums, products, quotients and roots that need no rounding.
   //
   // Most elements become a neighbouring number. Two kinds of sums differ by more.
   //   * Nothing is wider than float64, so no run tells what another order of the terms of such a

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "op/apply.h"
+#include "op/bounds.h"
 #include "op/ops.h"
+#include "op/registry.h"
 #include "op/testing.h"
 #include "runtime/compare.h"
 
@@ -50,6 +52,27 @@ TEST(Disturbance, GivesTheNeighboursOfAFunction) {
   EXPECT_EQ(farthest(d), 0x1p-52);
 }
 
+// A program may decide by such a number: indices are computed so, and an engine has no other one.
+TEST(Disturbance, LeavesWhatNeedsNoRounding) {
+  const Value x = row(kFloat32, {3, 0.25, 16}), y = row(kFloat32, {2, 0.5, -4});
+  for (const op::OpDef* def : {&op::kAdd, &op::kSubtract, &op::kMultiply}) {
+    EXPECT_EQ(farthest(drawn(*def, {x, y})), 0) << def->name;
+  }
+  EXPECT_EQ(farthest(drawn(op::kDivide, {x, row(kFloat32, {2})})), 0);
+  EXPECT_EQ(farthest(drawn(op::kSqrt, {row(kFloat64, {4, 2.25, 0})})), 0);
+}
+
+TEST(Disturbance, GivesTheNeighboursOfWhatIsRounded) {
+  const Value x = row(kFloat32, {1}), third = row(kFloat32, {1.0f / 3});
+  for (const op::OpDef* def : {&op::kAdd, &op::kSubtract}) {
+    EXPECT_GT(farthest(drawn(*def, {x, third})), 0) << def->name;
+  }
+  EXPECT_GT(farthest(drawn(op::kMultiply, {third, third})), 0);
+  EXPECT_GT(farthest(drawn(op::kDivide, {x, row(kFloat32, {3})})), 0);
+  EXPECT_GT(farthest(drawn(op::kSqrt, {row(kFloat64, {2})})), 0);
+  EXPECT_GT(farthest(drawn(op::kAdd, {row(kFloat64, {1}), row(kFloat64, {0x1p-80})})), 0);
+}
+
 // A quarter of 2 (n + 2) u times 2^20 + 2^20 + 1, though the sum itself is 1.
 TEST(Disturbance, IsThatOfTheTermsForASumOfFloat64) {
   const double terms = 0x1p21 + 1;
@@ -86,6 +109,14 @@ TEST(Disturbance, ReachesSumsInTuples) {
   }
   EXPECT_GT(most, 0x1p-53 * 0x1p20);
   EXPECT_LT(most, 1e-8);
+}
+
+TEST(Disturbance, KnowsEachOperatorThatRoundsOnce) {
+  for (const op::OpDef* def : op::all_ops()) {
+    if (!op::is_rounded_once(*def)) continue;
+    const std::vector<Value> args(def->params.size(), row(kFloat32, {1}));
+    EXPECT_EQ(farthest(drawn(*def, args)), 0) << def->name;
+  }
 }
 
 TEST(Disturbance, LeavesInfiniteSumsAlone) {

@@ -102,9 +102,15 @@ Value in_module(const Value& v, const Module& copy) {
 }
 
 Bound ErrorBound::at_every_element() const {
-  Bound out = [allowed = bound](int64_t) { return allowed; };
+  Bound out([allowed = bound](int64_t) { return allowed; });
   out.allow(other);
   return out;
+}
+
+std::string_view ErrorBound::uncapped() const {
+  if (ill_conditioned) return "ill-conditioned";
+  if (flushes) return "flushed";
+  return quantised && bound > cap ? "quantised" : "";
 }
 
 std::string ErrorBound::note() const {
@@ -113,6 +119,9 @@ std::string ErrorBound::note() const {
                static_cast<int64_t>(bound / step));
   if (quantised)
     return cat("quantised: rounding to steps takes the interpreter ", error, " away from the float64 result");
+  if (flushes && !ill_conditioned)
+    return cat("flushed denormals change the interpreter's result by ", flushed,
+               ", and its largest magnitude is ", magnitude);
   if (!ill_conditioned) return "";
   return cat("the program is ill-conditioned: on these inputs its own dtypes take the interpreter ", error,
              " away from the float64 result, whose largest magnitude is ", magnitude);
@@ -135,6 +144,14 @@ double error_of(const Tensor& exact, const Tensor& got) {
   return error;
 }
 
+namespace {
+
+void cap(ErrorBound& b) {
+  if (!b.quantised && !b.ill_conditioned && !b.flushes) b.bound = std::min(b.bound, b.cap);
+}
+
+}  // namespace
+
 ErrorBound error_bound(const Tensor& exact, DType dtype, double error, Quantised quantised) {
   ErrorBound out{.error = error, .step = quantised.step, .quantised = quantised.any};
   if (!dtype.is_float()) return out;
@@ -145,21 +162,37 @@ ErrorBound error_bound(const Tensor& exact, DType dtype, double error, Quantised
   if (out.step > 0) {  // a number that lies between two steps may become either of them
     out.bound = out.step * (std::max(1.0, std::ceil(out.bound / out.step)) + kPartOfStep);
   }
-  if (out.quantised) return out;
-  const double cap = cap_of(dtype) * out.magnitude;
-  out.ill_conditioned = error > cap;
-  if (!out.ill_conditioned) out.bound = std::min(out.bound, cap);
+  out.cap = cap_of(dtype) * out.magnitude;
+  out.ill_conditioned = !out.quantised && error > out.cap;
+  cap(out);
+  return out;
+}
+
+// As `4 E`: the smallest normal number is what one flushed result is off by.
+constexpr double kFlushedSteps = 4;
+
+ErrorBound with_floor(ErrorBound b, DType dtype, double flushed) {
+  if (!dtype.is_float()) return b;
+  const double least = kFlushedSteps * smallest_normal(dtype);
+  b.flushed = flushed;
+  b.cap = std::max(b.cap, least);
+  b.flushes = flushed > b.cap;
+  b.bound += least + 4 * flushed;
+  cap(b);
+  return b;
+}
+
+Comparison compare_unrounded(const Tensor& got, const Tensor& exact, const Bound& bound) {
+  const Tensor wide = got.dtype().is_float() ? got.converted(exact.dtype()) : got;
+  Comparison out = relay::compare(wide, exact, bound);
+  if (out.worst >= 0 && out.error > 0) out.ulps = out.error / spacing(got.dtype(), out.want);
   return out;
 }
 
 Comparison Reference::compare(size_t i, const Tensor& got) const {
   const Bound bound = bounds[i].at_every_element();
   if (got.dtype() != own[i].dtype()) return relay::compare(got, own[i], bound);  // which says so
-  // In float64, so that the reference is not rounded.
-  const Tensor wide = got.dtype().is_float() ? got.converted(exact[i].dtype()) : got;
-  Comparison out = relay::compare(wide, exact[i], bound);
-  if (out.worst >= 0 && out.error > 0) out.ulps = out.error / spacing(got.dtype(), out.want);
-  return out;
+  return compare_unrounded(got, exact[i], bound);
 }
 
 namespace {
@@ -169,8 +202,8 @@ namespace {
 class OwnRuns {
  public:
   OwnRuns(const Module& m, std::string_view function, std::span<const Value> args,
-          const RunObserver& observer)
-      : m_(m), function_(function), args_(args), observer_(observer) {}
+          const RunObserver& observer, const interp::Limits& limits)
+      : m_(m), function_(function), args_(args), observer_(observer), limits_(limits) {}
 
   std::vector<Tensor> plain() {
     return run([this](const op::OpDef& def, std::span<const Value> args, const Attrs& attrs) {
@@ -223,7 +256,7 @@ class OwnRuns {
   // place of the result.
   template <class Result>
   std::vector<Tensor> run(const Result& result) {
-    interp::Options options;
+    interp::Options options{limits_};
     if (observer_) options.observe = observer_(false);
     options.run_operator = [&](const op::OpDef& def, std::span<const Value> args,
                                const Attrs& attrs) -> std::optional<Value> {
@@ -236,6 +269,7 @@ class OwnRuns {
   std::string_view function_;
   std::span<const Value> args_;
   const RunObserver& observer_;
+  const interp::Limits& limits_;
   bool quantises_ = false, meets_denormals_ = false;
 };
 
@@ -257,39 +291,30 @@ int disturbed_runs(const std::vector<Tensor>& outputs, bool quantises) {
   return std::max(runs, quantises ? kRunsOfQuantised : kRunsOfAny);
 }
 
-// As `4 E`: the smallest normal number is what one flushed result is off by.
-constexpr double kFlushedSteps = 4;
-
-// Adds to the bounds what an engine may do with denormals: a
-// floor for results on the way that are flushed, and what flushing does to this run.
+// Adds to the bounds what an engine may do with denormals: a floor for results on the way that are
+// flushed, and what flushing does to this run.
 void add_floors(Reference& out, OwnRuns& runs) {
-  for (size_t i = 0; i < out.own.size(); ++i) {
-    if (out.own[i].dtype().is_float())
-      out.bounds[i].bound += kFlushedSteps * smallest_normal(out.own[i].dtype());
-  }
-  if (!runs.meets_denormals()) return;
   std::vector<Tensor> flushed;
   try {
-    flushed = runs.flushed();
+    if (runs.meets_denormals()) flushed = runs.flushed();
   } catch (const Trap&) {
     // Denormals decide that the program fails, so no result with them flushed is right.
   }
-  if (!same_shapes(out.own, flushed)) return;  // they decide extents
+  const bool says = same_shapes(out.own, flushed);  // unless denormals decide extents
   for (size_t i = 0; i < out.own.size(); ++i) {
-    ErrorBound& b = out.bounds[i];
-    b.flushed = error_of(out.own[i], flushed[i]);
-    b.bound += 4 * b.flushed;
-    b.other = flushed[i];
+    const double change = says ? error_of(out.own[i], flushed[i]) : 0;
+    out.bounds[i] = with_floor(std::move(out.bounds[i]), out.own[i].dtype(), change);
+    if (says) out.bounds[i].other = flushed[i];
   }
 }
 
 }  // namespace
 
 Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args,
-                       const RunObserver& observer, Denormals denormals) {
+                       const RunObserver& observer, Denormals denormals, const interp::Limits& limits) {
   Reference out;
   const auto exact_run = [&](const Module& module, std::span<const Value> values) {
-    interp::Options options;
+    interp::Options options{limits};
     if (observer) options.observe = observer(true);
     return tensors_of(interp::Machine(module, options).call(function, {values.begin(), values.end()}));
   };
@@ -301,7 +326,7 @@ Reference reference_of(const Module& m, std::string_view function, std::span<con
     out.exact = exact_run(wide, wide_args);
   } catch (const Trap&) {
   }
-  OwnRuns runs(m, function, args, observer);
+  OwnRuns runs(m, function, args, observer, limits);
   out.own = runs.plain();
   bool other_way = false;
   if (!same_shapes(out.own, out.exact)) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "interp/limits.h"
 #include "ir/module.h"
 #include "runtime/compare.h"
 #include "runtime/denormals.h"
@@ -37,26 +38,29 @@ struct ErrorBound {
   double bound = 0;      // 0 for outputs that are no floats
   double error = 0;      // E: the largest error of the interpreter in the program's own dtypes
   double magnitude = 0;  // M: the largest magnitude of the output
+  double cap = 0;        // `bound` is never above it, but for the three reasons below
   double step =
       0;  // between two values of the last quantised layer; 0 if there is none. `bound` is whole steps.
-  bool quantised =
-      false;  // on the way to it numbers are rounded to steps, so that E is large; `bound` is not capped
+  bool quantised = false;  // on the way to it numbers are rounded to steps, so that E is large
+  // E alone is above the cap, so float32 cannot compute this output well.
+  bool ill_conditioned = false;
+  bool flushes = false;  // F alone is above the cap
   // F: how far the interpreter's own result is from the one with denormals flushed wherever an
   // engine may. The bound has 4 F, and a floor of four smallest normal numbers. 0
   // where they are kept.
   double flushed = 0;
   Tensor other = {};  // that result, where it differs
-  // E alone is above the cap, so float32 cannot compute this output well; `bound` is
-  // then not capped.
-  bool ill_conditioned = false;
 
   Bound at_every_element() const;
-  // What a report says beside the bound: how many steps it is, or that the program is
-  // ill-conditioned. Empty for others.
+  // Why the bound may be above the cap: "ill-conditioned", "flushed", or "quantised" if it is
+  // above. Empty for others: an engine's error may not hide there.
+  std::string_view uncapped() const;
+  // What a report says beside the bound: how many steps it is, or why it has no cap. Empty for
+  // others.
   std::string note() const;
 };
 
-// The share of M above which no bound is, unless the output is ill-conditioned or quantised.
+// The share of M above which no bound is, unless `ErrorBound::uncapped` says why.
 double cap_of(DType dtype);
 
 // The largest difference of two results, where both are finite.
@@ -71,6 +75,13 @@ struct Quantised {
 // The bound 4 max(E, u M), capped. `exact` is the output in float64, `dtype` that of the
 // program, `error` is E.
 ErrorBound error_bound(const Tensor& exact, DType dtype, double error, Quantised quantised = {});
+// The bound for engines that flush denormals, which change the interpreter's result by `flushed`. A
+// cap is four smallest normal numbers at least.
+ErrorBound with_floor(ErrorBound bound, DType dtype, double flushed);
+
+// `got` against a result in float64, so that the reference is not rounded. ULP are of the dtype of
+// `got`.
+Comparison compare_unrounded(const Tensor& got, const Tensor& exact, const Bound& bound);
 
 struct Reference {
   std::vector<Tensor> exact;       // the tensors of the result, floats in float64
@@ -89,9 +100,10 @@ using RunObserver = std::function<ValueObserver(bool is_exact)>;
 
 // Runs `function` of a checked module on the interpreter: in float64, in the program's own dtypes,
 // and with disturbed results where one run says little about honest errors. Where denormals were
-// met and engines flush them, one more run does. Throws what the interpreter throws:
-// Trap, Exhausted.
+// met and engines flush them, one more run does. Each run has the limits. Throws what the
+// interpreter throws: Trap, Exhausted.
 Reference reference_of(const Module& m, std::string_view function, std::span<const Value> args,
-                       const RunObserver& observer = {}, Denormals denormals = Denormals::kFlush);
+                       const RunObserver& observer = {}, Denormals denormals = Denormals::kFlush,
+                       const interp::Limits& limits = {});
 
 }  // namespace relay::passes

@@ -55,6 +55,31 @@ TEST(ErrorBound, SaysWhatFloat32CannotCompute) {
   EXPECT_NE(b.note().find("0.25 away"), std::string::npos) << b.note();
 }
 
+TEST(ErrorBound, WhatFlushingChangesCountsTowardsTheCap) {
+  const ErrorBound one = error_bound(vector(kFloat64, {1}), kFloat32, 0);
+  EXPECT_NEAR(with_floor(one, kFloat32, 1e-4).bound, 4e-4 + 4 * kUnit, 1e-9);
+  EXPECT_EQ(with_floor(one, kFloat32, 3e-4).bound, 1e-3);
+  EXPECT_EQ(with_floor(one, kFloat32, 3e-4).uncapped(), "");
+  const ErrorBound flushed = with_floor(one, kFloat32, 2e-3);
+  EXPECT_GE(flushed.bound, 8e-3);
+  EXPECT_EQ(flushed.uncapped(), "flushed");
+  EXPECT_NE(flushed.note().find("by 0.002"), std::string::npos) << flushed.note();
+}
+
+TEST(ErrorBound, TheFloorOfAZeroIsNoLostCap) {
+  const ErrorBound b = with_floor(error_bound(vector(kFloat64, {0}), kFloat32, 0), kFloat32, 0);
+  EXPECT_EQ(b.bound, 4 * 0x1p-126);
+  EXPECT_EQ(b.uncapped(), "");
+}
+
+TEST(ErrorBound, SaysWhyItHasNoCap) {
+  const Tensor one = vector(kFloat64, {1});
+  EXPECT_EQ(error_bound(one, kFloat32, 0.25).uncapped(), "ill-conditioned");
+  EXPECT_EQ(error_bound(one, kFloat32, 0.25, {true, 0}).uncapped(), "quantised");
+  EXPECT_EQ(error_bound(one, kFloat32, 1e-5, {true, 0}).uncapped(), "") << "it is below the cap";
+  EXPECT_EQ(error_bound(one, kFloat32, 1e-5).uncapped(), "");
+}
+
 TEST(ErrorBound, OfIntegersIsZero) { EXPECT_EQ(error_bound(vector(kInt32, {7}), kInt32, 0).bound, 0); }
 
 TEST(ErrorBound, OfDequantisedValuesIsWholeSteps) {

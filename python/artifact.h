@@ -15,6 +15,26 @@
 
 namespace relay::python {
 
+// A file that stays readable after its path was given to another file, or to none.
+class HeldFile {
+ public:
+  HeldFile() = default;
+  ~HeldFile();
+  HeldFile(const HeldFile&) = delete;
+  HeldFile& operator=(const HeldFile&) = delete;
+
+  // Returns what is wrong, or an empty text. What was held before is let go.
+  [[nodiscard]] std::string open(const std::string& path);
+  bool is_open() const { return descriptor_ >= 0; }
+  // Is this file, and no other, at the path?
+  bool is_at(const std::string& path) const;
+  // Leads to it in this process.
+  std::string path() const;
+
+ private:
+  int descriptor_ = -1;
+};
+
 class Artifact {
  public:
   Artifact() = default;
@@ -23,7 +43,7 @@ class Artifact {
   ~Artifact();
 
   // Loads the library of an absolute path and opens its model. Returns what is wrong, or an empty
-  // text.
+  // text. Holds one file open, or two if the weights are beside the library.
   [[nodiscard]] std::string open(const std::string& path, unsigned threads,
                                  std::optional<Denormals> denormals);
   // The folder that the library lies in goes with this.
@@ -31,7 +51,12 @@ class Artifact {
 
   const relay_api& api() const { return *api_; }
   const Signature& signature() const { return signature_; }
-  const std::string& path() const { return path_; }
+  // The library that was loaded, whatever is at its path now.
+  const HeldFile& library() const { return file_; }
+  // The file of weights, open if they are beside the library, and its name, which
+  // the library knows.
+  const HeldFile& weights() const { return weights_; }
+  const std::string& weights_name() const { return weights_name_; }
   const char* description() const { return api_->model_describe(model_); }
 
   // A context that nobody else has, for the scope: contexts belong to one thread at a time.
@@ -55,8 +80,12 @@ class Artifact {
   };
 
  private:
+  // Loads the library and holds its file.
+  [[nodiscard]] std::string load(const std::string& path);
+
   std::unique_ptr<TemporaryFolder> folder_;  // goes last
-  std::string path_;
+  HeldFile file_, weights_;
+  std::string weights_name_;
   toolchain::Library library_;
   const relay_api* api_ = nullptr;
   relay_model* model_ = nullptr;

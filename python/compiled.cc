@@ -44,6 +44,9 @@ namespace {
   }
 }
 
+// How the library's messages about tensors of `out` begin (aot/support/tensors.cc).
+constexpr std::string_view kOfAnOutput = "output `";
+
 // Raises OSError with the text, if there is one.
 void raise_if(const std::string& wrong) {
   if (wrong.empty()) return;
@@ -82,9 +85,6 @@ class Compiled {
   }
 
   py::object call(const py::args& args, const py::kwargs& named, Cancellation* cancellation = nullptr) {
-    if (opening_.threads != 1 && forks() != forks_)
-      throw std::runtime_error(
-          "the process was forked, which ended the threads of the model: open it again here");
     const py::object out = PyDict_GET_SIZE(named.ptr()) > 0 ? take(named, "out") : py::none();
     const std::vector<py::object> given = ordered(signature(), args, named, {"out"});
     if (!signature().has_data()) return run(given, out, cancellation);
@@ -94,23 +94,23 @@ class Compiled {
     return call_with_values(given, cancellation);
   }
 
-  // The bytes of the library and of the weights beside it, if they are beside it.
+  // The bytes of the library that was opened, and of the weights if they are beside it.
   py::tuple pickled() const {
-    std::string weights, library = read(artifact_->path());
-    const std::string name = weights_file();
-    if (!name.empty()) weights = read(beside(name));
+    std::string weights, library = read(artifact_->library());
+    if (artifact_->weights().is_open()) weights = read(artifact_->weights());
     return py::make_tuple(
-        py::bytes(library), name, py::bytes(weights), opening_.threads,
+        py::bytes(library), artifact_->weights_name(), py::bytes(weights), opening_.threads,
         opening_.denormals ? py::cast(*opening_.denormals == Denormals::kKeep) : py::none());
   }
 
   // Other processes and models may have a library of this path open, so it is replaced and never
   // written into.
   void save(const std::filesystem::path& path) const {
-    std::vector<FileContents> files{{path.string(), Contents::of_file(artifact_->path())}};
-    if (const std::string name = weights_file(); !name.empty()) {
-      const std::filesystem::path to = std::filesystem::path(path).replace_filename(name);
-      files.push_back({to.string(), Contents::of_file(beside(name))});
+    std::vector<FileContents> files{{path.string(), Contents::of_file(artifact_->library().path())}};
+    if (artifact_->weights().is_open()) {
+      const std::filesystem::path to =
+          std::filesystem::path(path).replace_filename(artifact_->weights_name());
+      files.push_back({to.string(), Contents::of_file(artifact_->weights().path())});
     }
     std::string wrong;
     {
@@ -133,27 +133,21 @@ class Compiled {
 
   const relay_api& api() const { return artifact_->api(); }
 
-  // The name of the file of weights beside the library; empty if they are in it.
-  std::string weights_file() const {
-    const std::string weights = py::str(described()["weights"]);
-    return weights == "embedded" ? "" : weights;
-  }
-  std::string beside(const std::string& name) const {
-    return std::filesystem::path(artifact_->path()).replace_filename(name).string();
-  }
-  static std::string read(const std::string& path) {
+  static std::string read(const HeldFile& file) {
     std::string bytes, wrong;
     {
       const Unlocked without;
-      wrong = read_file(path, UINT64_MAX, bytes);
+      wrong = read_file(file.path(), UINT64_MAX, bytes);
     }
     raise_if(wrong);
     return bytes;
   }
 
   // Calls `body` with the context, without the GIL. Ctrl-C stops it, and so does the cancellation.
+  // Raises what it came to: `out_name` is said of outputs, if they were given.
   template <class Body>
-  void run_in(Artifact::Borrowed& borrowed, Cancellation* cancellation, const Body& body) const {
+  void run_in(Artifact::Borrowed& borrowed, Cancellation* cancellation, const Body& body,
+              const char* out_name = "") const {
     struct Target {
       const relay_api* api;
       relay_context* context;
@@ -179,7 +173,9 @@ class Compiled {
     if (interrupted || is_cancelled) borrowed.spoil();
     if (interrupted) raise_pending_signals();
     if (is_cancelled) cancellation->check();
-    if (status != RELAY_OK) raise_status(status, error);
+    if (status == RELAY_OK) return;
+    const bool is_of_output = status == RELAY_USAGE && error.starts_with(kOfAnOutput);
+    raise_status(status, is_of_output ? cat(out_name, error) : error);
   }
 
   py::object run(const std::vector<py::object>& given, const py::object& out, Cancellation* cancellation) {
@@ -206,9 +202,10 @@ class Compiled {
 
     Artifact::Borrowed borrowed(*artifact_);
     if (!borrowed.get()) raise_limit("there is no memory for the model's workspace");
-    run_in(borrowed, cancellation, [&](relay_context* context) {
+    const auto body = [&](relay_context* context) {
       return api().run(context, list.data(), inputs.size(), list.data() + inputs.size(), results_.size());
-    });
+    };
+    run_in(borrowed, cancellation, body, out.is_none() ? "" : "argument `out`: ");
     if (!out.is_none()) return out;
     // What the context holds is copied before somebody else gets the context.
     for (size_t i = 0; i < results_.size(); ++i) {
@@ -309,7 +306,6 @@ class Compiled {
 
   std::shared_ptr<const Artifact> artifact_;
   Opening opening_;
-  unsigned forks_ = forks();
   std::vector<Result> results_;
   std::set<std::pair<size_t, size_t>> in_place_;  // outputs that may be arrays of inputs
 };

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -26,10 +25,6 @@
 namespace relay::python {
 namespace {
 
-// The machine looks whether it is to stop at each step if there is a limit of time, else at each
-// 4096th: a step may be a large operator.
-constexpr std::chrono::hours kLongTime{24 * 365};
-
 // The options of relay.jit.
 struct Recipe {
   int threads = 1, level = 2;
@@ -45,7 +40,6 @@ class Executable {
       : program_(std::move(program)), threads_(options.threads) {
     signature_ = signature_of(program_.model);
     options.limits.cancel = cancel_.get();
-    if (!options.limits.max_time) options.limits.max_time = kLongTime;
     struct Made {
       Diagnostics diagnostics;
       std::optional<driver::Executable> executable;

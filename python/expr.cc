@@ -13,6 +13,7 @@
 #include "python/indexing.h"
 #include "python/instantiate.h"
 #include "python/make.h"
+#include "python/numpy_functions.h"
 #include "python/recording.h"
 #include "python/types.h"
 #include "python/work.h"

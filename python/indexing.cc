@@ -148,67 +148,6 @@ Removed add_integer(Slices& slices, size_t axis, Dim extent, py::handle item) {
   return {axis, 0};
 }
 
-// --- NumPy's functions ---------------------------------------------------------------------------
-
-struct Renamed {
-  const char *numpy, *op;
-};
-// Those that an operator of another name computes.
-constexpr Renamed kRenamed[] = {
-    {"absolute", "abs"},   {"arccos", "acos"},        {"arccosh", "acosh"},    {"arcsin", "asin"},
-    {"arcsinh", "asinh"},  {"arctan", "atan"},        {"arctanh", "atanh"},    {"fabs", "abs"},
-    {"fmod", "trunc_mod"}, {"invert", "bitwise_not"}, {"matmul", "nn.matmul"}, {"remainder", "floor_mod"},
-    {"rint", "round"},     {"true_divide", "divide"},
-};
-
-const op::OpDef* operator_of(const std::string& ufunc) {
-  for (const Renamed& r : kRenamed) {
-    if (ufunc == r.numpy) return op::find(r.op);
-  }
-  return op::find(ufunc);
-}
-
-// Those that give floats of integers, where the operator gives integers. NumPy 1 and 2 call
-// `numpy.divide` and `numpy.true_divide`, which are one function, by different names.
-constexpr const char* kFloatsOfIntegers[] = {"divide", "true_divide", "fabs", "rint"};
-
-void refuse_integers(const std::string& ufunc, const op::OpDef& op, const py::args& inputs) {
-  if (std::find(std::begin(kFloatsOfIntegers), std::end(kFloatsOfIntegers), ufunc) ==
-      std::end(kFloatsOfIntegers))
-    return;
-  for (const py::handle input : inputs) {
-    if (!py::isinstance<ExprHandle>(input)) continue;
-    const auto& e = py::cast<const ExprHandle&>(input);
-    const Type type = find_type(e.home, e.node);
-    const auto* tensor = type ? type->as<TensorType>() : nullptr;
-    if (!tensor || !tensor->dtype.is_int()) continue;
-    throw py::type_error(cat("numpy.", ufunc, " gives floats of integers, and an operand is ",
-                             show(type, 200), ": x.astype(\"float64\") gives it such elements; relay.ops.",
-                             op.name, " keeps integers"));
-  }
-}
-
-py::object call_ufunc(const py::object&, const py::object& ufunc, const std::string& method,
-                      const py::args& inputs, const py::kwargs& named) {
-  const std::string name = py::str(ufunc.attr("__name__"));
-  const std::string called = method == "__call__" ? name : cat(name, ".", method);
-  const op::OpDef* op = method == "__call__" ? operator_of(name) : nullptr;
-  if (!op) {
-    throw py::type_error(
-        cat("numpy.", called, " is no operator of a program: relay.ops has those that there are"));
-  }
-  if (!named.empty()) {
-    throw py::type_error(cat("numpy.", called, " takes no argument `",
-                             std::string(py::str(named.begin()->first)),
-                             "` in a program: an expression is written to no array"));
-  }
-  if (name == "matmul") return py::cast(product(inputs[0], inputs[1]));
-  refuse_integers(name, *op, inputs);
-  std::vector<py::object> args;
-  for (const py::handle input : inputs) args.push_back(py::reinterpret_borrow<py::object>(input));
-  return py::cast(apply(*op, args, {}));
-}
-
 }  // namespace
 
 ExprHandle part_of_tensor(const ExprHandle& e, const TensorType& type, py::handle key) {
@@ -300,15 +239,6 @@ size_t length_of_tensor(const TensorType& type) {
   if (type.dims[0].is_const()) return static_cast<size_t>(type.dims[0].value());
   throw py::type_error(cat("the length of a tensor of the type ", show(&type, 200),
                            " is only known when the program runs: x.shape[0] is a relay.Dim"));
-}
-
-void bind_numpy_protocols(py::class_<ExprHandle>& expr) {
-  expr.def("__array_ufunc__", &call_ufunc);
-  expr.def("__array__", [](const py::object&, const py::args&, const py::kwargs&) -> py::object {
-    throw py::type_error(
-        "an expression has no elements while the program is made, so it is no array of NumPy: relay.ops has "
-        "functions that take expressions");
-  });
 }
 
 }  // namespace relay::python

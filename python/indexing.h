@@ -1,5 +1,4 @@
-// Tensors of a program under NumPy's notation: `x[0]`, `x[:, 1:]`, `x[..., None]`,
-// `a @ b`, `numpy.exp(x)`.
+// Tensors of a program under NumPy's notation: `x[0]`, `x[:, 1:]`, `x[..., None]`, `a @ b`.
 //
 // Each becomes calls of operators. What NumPy would do with the elements of an array is refused
 // with a remedy: they are not known while the program is made.
@@ -24,8 +23,5 @@ ExprHandle product(const py::object& a, const py::object& b);
 
 // The first extent. Raises TypeError for a scalar, and if only a run knows it.
 size_t length_of_tensor(const TensorType& type);
-
-// What NumPy calls for `numpy.exp(e)` and `array + e`.
-void bind_numpy_protocols(py::class_<ExprHandle>& expr);
 
 }  // namespace relay::python

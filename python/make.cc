@@ -41,6 +41,18 @@ DType dtype_of_number(py::handle value) {
   return PyFloat_Check(value.ptr()) ? kFloat32 : kInt32;
 }
 
+// For a message: an integer may have any number of digits, and Python writes no more than some
+// thousands.
+std::string digits_of(py::handle number) {
+  constexpr size_t kMost = 40;
+  try {
+    const std::string all = py::str(py::repr(number));
+    return all.size() <= kMost ? all : cat(all.substr(0, kMost), "...");
+  } catch (const py::error_already_set&) {
+    return "of too many digits to show";
+  }
+}
+
 Tensor number(py::handle value, Type wanted, const std::string& what) {
   TypeEntry entry{.dtype = dtype_of_number(value)};
   const auto* tensor = wanted ? wanted->as<TensorType>() : nullptr;
@@ -53,8 +65,8 @@ Tensor number(py::handle value, Type wanted, const std::string& what) {
   try {
     return tensor_of(lend(value, entry, what)).copy();
   } catch (const py::value_error&) {
-    throw py::value_error(cat(what, " is the number ", std::string(py::repr(value)),
-                              ", which is beyond what ", entry.text, " holds"));
+    throw py::value_error(
+        cat(what, " is the number ", digits_of(value), ", which is beyond what ", entry.text, " holds"));
   }
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <new>
+#include <variant>
 
 #include "base/cat.h"
 #include "base/counted.h"
@@ -25,37 +27,60 @@ using Named = std::vector<std::pair<std::string, py::object>>;
 
 // --- attributes ----------------------------------------------------------------------------------
 
-AttrValue text_value(const Home& home, const op::AttrField& field, const std::string& text,
-                     const std::string& what) {
-  // Where an attribute takes extents, a text is one.
-  if (field.type.find("dim") == std::string::npos) return home.context().attr_value(text);
-  return home.context().attr_value(dim_of(home.module, py::str(text), what));
-}
+// An attribute as Python gave it. Reading it runs the user's code (`__index__`, `__float__`,
+// `tolist`), which may use the program: so it is read before the program is held.
+struct Said {
+  std::variant<std::monostate, bool, int64_t, double, std::string, DType, DimHandle, std::vector<Said>> value;
+};
 
-AttrValue attr_value(const Home& home, const op::AttrField& field, py::handle value,
-                     const std::string& what) {
-  Context& context = home.context();
+Said said_by(py::handle value, const std::string& what) {
   if (value.is_none()) return {};
-  if (PyBool_Check(value.ptr())) return context.attr_value(py::cast<bool>(value));
-  if (py::isinstance<py::str>(value)) return text_value(home, field, py::str(value), what);
-  if (py::isinstance<DimHandle>(value)) return context.attr_value(dim_of(home.module, value, what));
+  if (PyBool_Check(value.ptr())) return {py::cast<bool>(value)};
+  if (py::isinstance<py::str>(value)) return {std::string(py::str(value))};
+  if (py::isinstance<DimHandle>(value)) return {py::cast<const DimHandle&>(value)};
   if (py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value)) {
     const Nesting deeper;
-    std::vector<AttrValue> items;
+    std::vector<Said> items;
     for (const py::object item : py::reinterpret_borrow<py::sequence>(value))
-      items.push_back(attr_value(home, field, item, what));
-    return context.attr_list(items);
+      items.push_back(said_by(item, what));
+    return {std::move(items)};
   }
-  if (PyType_Check(value.ptr()) || py::isinstance<py::dtype>(value))
-    return context.attr_value(dtype_of(value, what));
-  if (py::isinstance<py::array>(value)) return attr_value(home, field, value.attr("tolist")(), what);
-  if (PyIndex_Check(value.ptr())) return context.attr_value(integer_of(value, what));
+  if (PyType_Check(value.ptr()) || py::isinstance<py::dtype>(value)) return {dtype_of(value, what)};
+  if (py::isinstance<py::array>(value)) return said_by(value.attr("tolist")(), what);
+  if (PyIndex_Check(value.ptr())) return {integer_of(value, what)};
   if (py::hasattr(value, "__float__"))
-    return context.attr_value(py::cast<double>(py::float_(py::reinterpret_borrow<py::object>(value))));
+    return {py::cast<double>(py::float_(py::reinterpret_borrow<py::object>(value)))};
   throw py::type_error(
       cat(what, " is of the type ", class_name(value),
           ": attributes are constants of the program: numbers, texts, lists of these, None"));
 }
+
+// The same as a value of the program's context, which is held.
+struct InProgram {
+  const Home& home;
+  bool takes_extents;  // a text is one
+  const std::string& what;
+
+  AttrValue operator()(std::monostate) const { return {}; }
+  AttrValue operator()(const std::string& text) const {
+    return takes_extents ? dim(py::str(text)) : home.context().attr_value(text);
+  }
+  AttrValue operator()(const DimHandle& extent) const { return dim(py::cast(extent)); }
+  AttrValue operator()(const std::vector<Said>& given) const {
+    std::vector<AttrValue> items;
+    for (const Said& item : given) items.push_back(std::visit(*this, item.value));
+    return home.context().attr_list(items);
+  }
+  template <class T>
+  AttrValue operator()(const T& value) const {
+    return home.context().attr_value(value);
+  }
+
+ private:
+  AttrValue dim(const py::object& extent) const {
+    return home.context().attr_value(dim_of(home.module, extent, what));
+  }
+};
 
 [[noreturn]] void refuse_name(const op::OpDef& op, const std::string& name) {
   for (const op::Param& p : op.params) {
@@ -77,15 +102,30 @@ const op::AttrField& field_of(const op::OpDef& op, const std::string& name) {
   refuse_name(op, name);
 }
 
-Attrs attrs_of(const Home& home, const op::OpDef& op, const Named& named) {
-  std::vector<AttrArg> out;
+std::string attribute_name(const op::OpDef& op, const std::string& attribute) {
+  return cat("`", op.name, "`: attribute `", attribute, "`");
+}
+
+std::vector<Said> said_by(const op::OpDef& op, const Named& named) {
+  std::vector<Said> out;
   for (const auto& [name, value] : named) {
-    if (py::isinstance<ExprHandle>(value)) {
-      throw py::type_error(cat("`", op.name, "`: attribute `", name,
-                               "` is an expression, and attributes are constants of the program"));
-    }
-    out.push_back(
-        {name, attr_value(home, field_of(op, name), value, cat("`", op.name, "`: attribute `", name, "`"))});
+    const std::string what = attribute_name(op, name);
+    if (py::isinstance<ExprHandle>(value))
+      throw py::type_error(cat(what, " is an expression, and attributes are constants of the program"));
+    out.push_back(said_by(value, what));
+  }
+  return out;
+}
+
+// Holds the program, so nothing here runs the user's code.
+Attrs attrs_of(const Home& home, const op::OpDef& op, const Named& named, const std::vector<Said>& said) {
+  const auto lock = hold(home);
+  std::vector<AttrArg> out;
+  for (size_t i = 0; i < said.size(); ++i) {
+    const std::string& name = named[i].first;
+    const std::string what = attribute_name(op, name);
+    const bool takes_extents = field_of(op, name).type.find("dim") != std::string::npos;
+    out.push_back({name, std::visit(InProgram{home, takes_extents, what}, said[i].value)});
   }
   const Attrs attrs = home.context().attrs(out);
   for (const op::AttrError& wrong : op.check_attrs(attrs))
@@ -158,11 +198,7 @@ ExprHandle apply(const op::OpDef& op, const std::vector<py::object>& args, const
   check_count(op, args.size());
   const HomeRef home = home_of(args);
   const std::vector<Expr> exprs = exprs_of(home, op, args);
-  const auto attributes = [&] {
-    const auto lock = hold(*home);
-    return attrs_of(*home, op, named);
-  };
-  const Attrs attrs = attributes();
+  const Attrs attrs = attrs_of(*home, op, named, said_by(op, named));
   std::vector<Type> types;
   for (const Expr e : exprs) types.push_back(known_type(*home, e));
   Type type = nullptr;
@@ -230,6 +266,8 @@ PyObject* call_operator(PyObject* self, PyObject* const* args, Py_ssize_t count,
     error.restore();
   } catch (const py::builtin_exception& error) {
     error.set_error();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }

@@ -1,6 +1,7 @@
 #include "python/tensors.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -137,7 +138,8 @@ py::object dlpack_capsule(py::handle value, const std::string& name) {
   const int kind = py::int_(device[0]);
   if (kind != kDLCPU && kind != kDLCUDAHost && kind != kDLCUDAManaged) {
     throw py::value_error(cat("argument `", name, "` is in the memory of a device (DLPack's number ", kind,
-                              "), and the program runs on the CPU: copy it, as by ", name, ".cpu()"));
+                              "), and the program runs on the CPU: copy it, as by ", name,
+                              ".cpu() of PyTorch's or ", name, ".get() of CuPy's"));
   }
   const py::object export_to = value.attr("__dlpack__");
   try {
@@ -216,10 +218,25 @@ Lent lend_dlpack(py::handle value, const TypeEntry& type, const std::string& nam
 
 // --- numbers -------------------------------------------------------------------------------------
 
+[[noreturn]] void refuse_number(const TypeEntry& type, const std::string& name) {
+  throw py::value_error(cat("argument `", name, "` is beyond what ", type.dtype.name(), " holds"));
+}
+
 bool fits(py::handle value, DType dtype) {
   if (dtype.is_bool()) return PyBool_Check(value.ptr());
   if (dtype.is_int()) return PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr());
   return PyFloat_Check(value.ptr()) || (PyLong_Check(value.ptr()) && !PyBool_Check(value.ptr()));
+}
+
+// Infinity is given as such: a number becomes it by no rounding.
+bool is_in_range(py::handle value, DType dtype) {
+  const double number = PyFloat_AsDouble(value.ptr());
+  if (number == -1 && PyErr_Occurred()) {
+    if (!PyErr_ExceptionMatches(PyExc_OverflowError)) throw py::error_already_set();
+    PyErr_Clear();
+    return false;
+  }
+  return !std::isfinite(number) || std::isfinite(Tensor::scalar(dtype, number).get(0));
 }
 
 // A scalar of memory of its own. NumPy refuses integers that the dtype cannot hold.
@@ -245,9 +262,9 @@ Lent lend_number(py::handle value, const TypeEntry& type, const std::string& nam
     const bool is_large =
         !is_signed && bits == 64 && overflow > 0 &&
         py::cast<bool>(py::int_(1).attr("__lshift__")(64) > py::reinterpret_borrow<py::object>(value));
-    if (!inside && !is_large)
-      throw py::value_error(cat("argument `", name, "` is beyond what ", type.dtype.name(), " holds"));
+    if (!inside && !is_large) refuse_number(type, name);
   }
+  if (type.dtype.is_float() && !is_in_range(value, type.dtype)) refuse_number(type, name);
   const py::array array = py::module_::import("numpy").attr("array")(value, numpy_dtype(type.dtype));
   return lend_array(array, type, name);
 }

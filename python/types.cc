@@ -104,14 +104,17 @@ py::object is_equal(const DimHandle& a, py::handle b) {
   return py::bool_(a.dim.is_const() && py::int_(a.dim.value()).equal(b));
 }
 
+DimHandle read_dim(const std::string& text) {
+  const Module module;
+  return {module.shared_context(), dim_of(module, py::str(text), "argument `text`")};
+}
+
 void bind_dim(py::module_& m) {
   py::class_<DimHandle> dim(m, "Dim",
                             "An extent of a shape that only a run knows: `n = relay.Dim(\"n\")`, `2*n + 1`.");
-  dim.def(py::init([](const std::string& text) {
-            const Module module;
-            return DimHandle{module.shared_context(), dim_of(module, py::str(text), "argument `text`")};
-          }),
-          py::arg("text"));
+  dim.def(py::init(&read_dim), py::arg("text"));
+  dim.def(py::pickle([](const DimHandle& d) { return py::make_tuple(show(d.dim)); },
+                     [](const py::tuple& t) { return read_dim(py::cast<std::string>(t[0])); }));
   struct Operation {
     const char *name, *swapped;
     Dim (*apply)(Dim, Dim);
@@ -129,6 +132,11 @@ void bind_dim(py::module_& m) {
   // What is equal has one hash, so a constant has that of the integer.
   dim.def("__hash__", [](const DimHandle& d) {
     return d.dim.is_const() ? py::hash(py::int_(d.dim.value())) : py::hash(py::str(show(d.dim)));
+  });
+  dim.def("__bool__", [](const DimHandle& d) {
+    if (d.dim.is_const()) return d.dim.value() != 0;
+    throw py::type_error(cat("an extent that only a run knows has no truth value, and this one is ",
+                             show(d.dim), ": relay.if_ decides when it runs"));
   });
   dim.def("__str__", [](const DimHandle& d) { return show(d.dim); });
   dim.def("__repr__", [](const DimHandle& d) { return cat("<relay.Dim ", show(d.dim), ">"); });
@@ -161,6 +169,29 @@ py::object fields(const TypeHandle& t) {
   for (size_t i = 0; i < tuple->fields.size(); ++i)
     out[i] = py::cast(TypeHandle{t.context, tuple->fields[i]});
   return out;
+}
+
+// What a pickle has: the text, which is read again. Data types and type parameters are
+// those of a module.
+py::tuple pickled(const TypeHandle& t) {
+  const std::string text = print(t.type);
+  const Module module;
+  Diagnostics diagnostics;
+  ParseOptions options;
+  options.into = module;
+  const Result<Type> again = parse_type("<pickle>", text, diagnostics, options);
+  if (!again || !alpha_equal(*again, t.type)) {
+    throw py::type_error(
+        cat("the type ", show(t.type, 200),
+            " cannot be pickled alone, because it names what only its module has: pickle the "
+            "module"));
+  }
+  return py::make_tuple(text);
+}
+
+TypeHandle read_type(const std::string& text) {
+  const Module module;
+  return {module.shared_context(), type_of_spec(module, py::str(text), "text")};
 }
 
 // Types that differ only in the names of type parameters are equal, and so have one hash.
@@ -222,11 +253,8 @@ Type type_of_spec(const Module& module, py::handle spec, const std::string& what
 void bind_types(py::module_& m) {
   bind_dim(m);
   py::class_<TypeHandle>(m, "Type", "A type of the language. `str(type)` is its text.")
-      .def(py::init([](const std::string& text) {
-             const Module module;
-             return TypeHandle{module.shared_context(), type_of_spec(module, py::str(text), "text")};
-           }),
-           py::arg("text"), "Reads a type, as \"Tensor[(2, n), float32]\". Raises DiagnosticError.")
+      .def(py::init(&read_type), py::arg("text"),
+           "Reads a type, as \"Tensor[(2, n), float32]\". Raises DiagnosticError.")
       .def_property_readonly("shape", &shape, "extents: integers, or relay.Dim; None if it is no tensor")
       .def_property_readonly("dtype", &dtype, "its name; None if it is no tensor")
       .def_property_readonly("fields", &fields, "types of a tuple; None if it is none")
@@ -236,7 +264,11 @@ void bind_types(py::module_& m) {
            })
       .def("__hash__", &hash_of)
       .def("__str__", [](const TypeHandle& t) { return print(t.type); })
-      .def("__repr__", [](const TypeHandle& t) { return cat("<relay.Type ", show(t.type, 200), ">"); });
+      .def("__repr__", [](const TypeHandle& t) { return cat("<relay.Type ", show(t.type, 200), ">"); })
+      .def("__copy__", [](const py::object& self) { return self; })
+      .def(
+          "__deepcopy__", [](const py::object& self, const py::object&) { return self; }, py::arg("memo"))
+      .def(py::pickle(&pickled, [](const py::tuple& t) { return read_type(py::cast<std::string>(t[0])); }));
   m.def("Tensor", &tensor_type, py::arg("shape"), py::arg("dtype") = "float32",
         "The type of tensors of this shape: `relay.Tensor((2, \"n\"), \"float32\")`.");
 }

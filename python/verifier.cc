@@ -5,6 +5,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -163,9 +164,11 @@ Report verify(const Program& given, py::handle inputs, const std::vector<std::st
   const std::string argument = expected_from.empty() ? "expected" : "against";
   if (!expected.is_none()) theirs = given_outputs(program, signature, expected, argument);
 
+  const auto abandoned = std::make_shared<std::atomic<bool>>(false);
+  options.cancel = abandoned.get();
   const auto verified = std::make_shared<Verified>();
   const Progress told(progress);
-  const auto work = [verified, program, options, values, theirs, say = told.say()] {
+  const auto work = [verified, program, options, values, theirs, abandoned, say = told.say()] {
     // Each engine is prepared and run, and the reference runs, too. Engines that
     // are fast run again.
     const size_t total = 2 * driver::engines_at(options).size() + 1;
@@ -183,7 +186,7 @@ Report verify(const Program& given, py::handle inputs, const std::vector<std::st
     }
     if (say) say(total, total, "done");
   };
-  run_interruptibly(work, &told);
+  run_interruptibly(work, &told, abandoned);
   if (verified->trap) raise_trap(verified->trap->what(), verified->trap->span, program.sources());
   if (!verified->report) raise_diagnostics(verified->diagnostics, program.sources());
   warn(verified->diagnostics, program.sources());

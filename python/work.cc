@@ -8,8 +8,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -21,9 +23,15 @@ namespace {
 // How late Ctrl-C may be noticed.
 constexpr std::chrono::milliseconds kWatchEvery{20};
 
+// The thread that forks is the main one of the child.
 bool on_main_thread() {
-  static thread_local const bool kIs = ::syscall(SYS_gettid) == ::getpid();
-  return kIs;
+  struct Answer {
+    unsigned forks;
+    bool is_main;
+  };
+  static thread_local Answer known{~0U, false};
+  if (known.forks != forks()) known = {forks(), ::syscall(SYS_gettid) == ::getpid()};
+  return known.is_main;
 }
 
 // Work that somebody waits for, or nobody any more.
@@ -74,7 +82,56 @@ void on_interrupt(int signal, siginfo_t* info, void* context) {
   }
 }
 
+// --- the child of a fork -------------------------------------------------------------------------
+
 std::atomic<unsigned> fork_count{0};
+
+// The child has one thread, the one that forked. What other threads held or did is nobody's here.
+void begin_as_child() {
+  fork_count.fetch_add(1);
+  new (&threads()) Threads;  // its mutex may be held, and its count is of the parent's threads
+  if (stop_now.exchange(nullptr) != nullptr) ::sigaction(SIGINT, &handler_before, nullptr);
+  handlers_inside.store(0);
+}
+
+// --- the end of the process ----------------------------------------------------------------------
+
+// As Python ends after Ctrl-C. Nothing else is torn down: threads still use it.
+[[noreturn]] void end_now(py::error_already_set& asked) {
+  const bool is_interrupt = asked.matches(PyExc_KeyboardInterrupt);
+  asked.restore();
+  if (is_interrupt) {
+    PyErr_Clear();
+  } else {
+    PyErr_WriteUnraisable(nullptr);
+  }
+  for (const char* stream : {"stdout", "stderr"}) {
+    PyObject* file = PySys_GetObject(stream);
+    PyObject* flushed = file ? PyObject_CallMethod(file, "flush", nullptr) : nullptr;
+    Py_XDECREF(flushed);
+    PyErr_Clear();
+  }
+  if (is_interrupt) {
+    ::signal(SIGINT, SIG_DFL);
+    ::raise(SIGINT);
+  }
+  ::_exit(EXIT_FAILURE);
+}
+
+void wait_for_abandoned_work() {
+  try {
+    while (true) {
+      {
+        const Unlocked without;
+        std::unique_lock lock(threads().mutex);
+        if (threads().changed.wait_for(lock, kWatchEvery, [] { return threads().count == 0; })) return;
+      }
+      raise_pending_signals();
+    }
+  } catch (py::error_already_set& asked) {
+    end_now(asked);
+  }
+}
 
 }  // namespace
 
@@ -123,7 +180,8 @@ void Progress::tell() const {
   for (const Said::Step& s : steps) function_(s.done, s.total, s.what);
 }
 
-void run_interruptibly(std::function<void()> work, const Progress* progress) {
+void run_interruptibly(std::function<void()> work, const Progress* progress,
+                       const std::shared_ptr<std::atomic<bool>>& abandoned) {
   const bool is_told = progress && progress->is_asked();
   if (!on_main_thread() && !is_told) {
     const Unlocked without;
@@ -160,14 +218,19 @@ void run_interruptibly(std::function<void()> work, const Progress* progress) {
     throw;
   }
   thread.detach();
-  while (true) {
-    {
-      const Unlocked without;
-      std::unique_lock lock(pending->mutex);
-      if (pending->ended.wait_for(lock, kWatchEvery, [&] { return pending->has_ended; })) break;
+  try {
+    while (true) {
+      {
+        const Unlocked without;
+        std::unique_lock lock(pending->mutex);
+        if (pending->ended.wait_for(lock, kWatchEvery, [&] { return pending->has_ended; })) break;
+      }
+      if (is_told) progress->tell();
+      raise_pending_signals();
     }
-    if (is_told) progress->tell();
-    raise_pending_signals();
+  } catch (...) {
+    if (abandoned) abandoned->store(true);
+    throw;
   }
   if (is_told) progress->tell();
   if (pending->failure) std::rethrow_exception(std::exchange(pending->failure, nullptr));
@@ -212,13 +275,9 @@ std::unique_lock<ContextMutex> lock_interruptibly(ContextMutex& mutex) {
 }
 
 void wait_for_abandoned_work_at_exit() {
-  pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1); });
-  py::module_::import("atexit").attr("register")(py::cpp_function([] {
-    if (forks() > 0) return;  // the threads are the other process's
-    const Unlocked without;
-    std::unique_lock lock(threads().mutex);
-    threads().changed.wait(lock, [] { return threads().count == 0; });
-  }));
+  threads();  // made here, and not in the child of a fork
+  pthread_atfork(nullptr, nullptr, &begin_as_child);
+  py::module_::import("atexit").attr("register")(py::cpp_function(&wait_for_abandoned_work));
 }
 
 StopOnInterrupt::StopOnInterrupt(const Stop& stop) {

@@ -57,8 +57,10 @@ class Progress {
 // Runs the work without the GIL and returns when it has ended. Rethrows what it throws. On the main
 // thread Ctrl-C returns at once, with KeyboardInterrupt: the work is abandoned, which means that it
 // ends by itself on its thread. So the work must own all that it uses. It is abandoned, too, if the
-// function that is told of its progress raises something.
-void run_interruptibly(std::function<void()> work, const Progress* progress = nullptr);
+// function that is told of its progress raises something. `abandoned` then becomes true: work that
+// may be endless looks at it.
+void run_interruptibly(std::function<void()> work, const Progress* progress = nullptr,
+                       const std::shared_ptr<std::atomic<bool>>& abandoned = nullptr);
 
 // Held by the thread that uses a module's context. A fork copies a held mutex without the thread
 // that would release it: such a mutex is lost to the child.
@@ -82,7 +84,8 @@ class ContextMutex {
 // GIL: who has the mutex may need the GIL to go on. Raises RuntimeError if the mutex is lost.
 std::unique_lock<ContextMutex> lock_interruptibly(ContextMutex& mutex);
 
-// Makes Python wait for abandoned work before it ends: threads must not outlive the interpreter.
+// Makes Python wait for abandoned work before it ends: threads must not outlive the interpreter. A
+// child of a fork waits for its own work alone. Ctrl-C during the wait ends the process at once.
 void wait_for_abandoned_work_at_exit();
 
 // While it lives, Ctrl-C calls `stop` from the signal handler, and then Python's own handler. Does

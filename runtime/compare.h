@@ -27,10 +27,16 @@ struct Comparison {
   double needed = 0;
 };
 
-// The allowed |got - want| of element i.
+// The allowed |got - want| of element i. Distances do not see the sign of a zero: `exact` does.
 class Bound {
  public:
   Bound() = default;
+  // Bit for bit, except that any NaN equals any NaN.
+  static Bound exact() {
+    Bound out([](int64_t) { return 0.0; });
+    out.is_exact_ = true;
+    return out;
+  }
   template <class Allowed>
     requires(std::is_invocable_r_v<double, Allowed&, int64_t> &&
              !std::is_same_v<std::remove_cvref_t<Allowed>, Bound>)
@@ -38,19 +44,24 @@ class Bound {
 
   double operator()(int64_t i) const { return allowed_(i); }
   explicit operator bool() const { return static_cast<bool>(allowed_); }
+  // Do two zeros have to have the same sign, wherever nothing is allowed?
+  bool is_exact() const { return is_exact_; }
+  // The same bound with `more` added at each element.
+  Bound plus(std::function<double(int64_t i)> more) const;
 
   // Another result that is as good, and what lies between. It counts where no distance says how far
-  // apart the two are: where one of them is no finite float.
+  // apart the two are: where one of them is no finite float, or both are zeros.
   void allow(Tensor other) { other_ = std::move(other); }
   bool allows(int64_t i, double got, double want) const;
 
  private:
   std::function<double(int64_t i)> allowed_;
+  bool is_exact_ = false;
   Tensor other_;
 };
 Comparison compare(const Tensor& got, const Tensor& want, const Bound& bound);
 
-// Bit for bit, except that any NaN equals any NaN.
+// Within Bound::exact().
 Comparison compare_exact(const Tensor& got, const Tensor& want);
 // At most `ulps` units in the last place.
 Comparison compare_ulps(const Tensor& got, const Tensor& want, double ulps);

@@ -1,6 +1,7 @@
 #include "toolchain/object_cache.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,6 +20,13 @@ namespace fs = std::filesystem;
 constexpr std::string_view kHead = "relay object 1\n";  // then the fingerprint of the rest, and the rest
 constexpr size_t kFingerprint = 64;
 
+// Is it a folder that this user owns, and that no other one may write to?
+bool is_own_folder(const std::string& path) {
+  struct stat found = {};
+  return lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == geteuid() &&
+         (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 }  // namespace
 
 ObjectCache::ObjectCache(std::string folder, uint64_t most_bytes) : most_bytes_(most_bytes) {
@@ -27,7 +35,8 @@ ObjectCache::ObjectCache(std::string folder, uint64_t most_bytes) : most_bytes_(
   fs::create_directories(folder, wrong);
   folder += "/objects";
   // What is in it is run: it is nobody else's.
-  if (!wrong && (mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST)) folder_ = std::move(folder);
+  if (!wrong && (mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) && is_own_folder(folder))
+    folder_ = std::move(folder);
 }
 
 std::string ObjectCache::folder_of_environment() {

@@ -2,7 +2,7 @@
 //
 // Several processes may use one folder: entries are written whole or not at all, and one that is
 // not what was written is removed when it is met. A folder that cannot be written to keeps nothing;
-// that is no failure.
+// that is no failure. Nor does one that others own or may write to: what is in it is run.
 #pragma once
 
 #include <cstdint>

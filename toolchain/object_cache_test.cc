@@ -90,6 +90,26 @@ TEST_F(ObjectCacheTest, AFolderThatCannotBeIsNoFailure) {
   }
 }
 
+TEST_F(ObjectCacheTest, AFolderThatOthersMayWriteToIsNotUsed) {
+  {
+    ObjectCache(folder_.path()).store("a", "x");
+  }
+  const std::string objects = folder_.path() + "/objects";
+  EXPECT_TRUE(ObjectCache(folder_.path()).load("a", got_));
+  for (const fs::perms others : {fs::perms::group_write, fs::perms::others_write}) {
+    fs::permissions(objects, fs::perms::owner_all | others);
+    const ObjectCache cache(folder_.path());
+    EXPECT_FALSE(cache.keeps());
+    EXPECT_FALSE(cache.load("a", got_));
+  }
+  fs::permissions(objects, fs::perms::owner_all);
+  EXPECT_TRUE(ObjectCache(folder_.path()).keeps());
+  // A link may lead to a folder that somebody else chose.
+  fs::rename(objects, folder_.path() + "/elsewhere");
+  fs::create_directory_symlink("elsewhere", objects);
+  EXPECT_FALSE(ObjectCache(folder_.path()).keeps());
+}
+
 TEST_F(ObjectCacheTest, WritersAtTheSameTimeLeaveWholeEntries) {
   const ObjectCache cache(folder_.path());
   std::vector<std::thread> writers;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -211,9 +212,18 @@ class Core {
   Core(const Core&) = delete;
 
  private:
-  static std::counting_semaphore<>& free() {
-    static std::counting_semaphore<> cores(usable_cores());
-    return cores;
+  using Cores = std::counting_semaphore<>;
+
+  static Cores& free() {
+    static Cores& all = make();
+    return all;
+  }
+  // Never destroyed: threads that nobody waits for may hold one when the program ends.
+  static Cores& make() {
+    static Cores& all = *new Cores(usable_cores());
+    // The threads that held some are in the parent alone.
+    ::pthread_atfork(nullptr, nullptr, [] { new (&all) Cores(usable_cores()); });
+    return all;
   }
 };
 

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
 
 #include "base/cat.h"
 #include "base/file.h"
@@ -109,6 +114,22 @@ TEST(Subprocess, ResultsKeepTheOrderOfTheCommands) {
   const std::vector<Finished> done = run_all(commands, "", 20, 3);
   ASSERT_EQ(done.size(), 9u);
   for (int i = 0; i < 9; ++i) EXPECT_EQ(done[static_cast<size_t>(i)].output, std::to_string(i));
+}
+
+// The programs that are running at a fork are the parent's alone.
+TEST(Subprocess, AChildOfAForkHasAllCores) {
+  std::thread busy([] { run_all(std::vector(64, shell("sleep 0.2")), "", kEnough, 64); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);  // where it would wait for ever
+    ::_exit(run_all({shell("exit 7")}, "", kEnough, 1)[0].exit_code);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  busy.join();
 }
 
 }  // namespace

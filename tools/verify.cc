@@ -1,4 +1,5 @@
 // relay verify: the same inputs on every engine and level, against the interpreter.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/cat.h"
@@ -127,6 +128,10 @@ std::vector<ProgramReport> verify_calls(const Options& o, const VerifySource& so
   for (const auto& [line, call] : calls) {
     ProgramReport report{.program = source.name, .call = line};
     report.rows = program.run(call, o.verify);
+    const auto uncapped = std::find_if(report.rows.begin(), report.rows.end(),
+                                       [](const driver::VerifyRow& r) { return !r.uncapped.empty(); });
+    if (uncapped != report.rows.end())
+      report.notes.push_back(cat("the bound of @", call.function, " is not capped: ", uncapped->uncapped));
     if (o.every_op && program.problem().empty()) {
       report.operators = verify_every_op(program.module(), call.function, program.arguments(call, 0),
                                          /*is_listed=*/false, driver::engines_at(o.verify),

@@ -41,7 +41,7 @@ RELAY_EXPORT relay_status relay_model_open(const relay_open_options* given, rela
       m->parallel.run = run_in_pool;
       const unsigned threads = options.threads   ? options.threads
                                : kDefaultThreads ? kDefaultThreads
-                                                 : usable_cores();
+                                                 : relay::usable_cores();
       if (threads > kMostRunThreads) {
         say(options.error, options.error_size, "`threads` of the options is %u: at most %u may run a model",
             threads, kMostRunThreads);

@@ -10,13 +10,6 @@
 
 namespace {
 
-unsigned usable_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  const int count = CPU_COUNT(&set);
-  return count > 0 ? static_cast<unsigned>(count) : 1;
-}
-
 // While it lives, signals do not interrupt this thread, nor those that it starts: their handlers
 // run on threads of the program, which may wait for them with sigwait. What a thread's own
 // instruction raises is not put off, nor the clock of a profiler.
@@ -60,7 +53,7 @@ class Pool {
     denormals_ = denormals;
     count_ = threads - 1;
     // A thread that waits on the core that another one needs would keep it from working.
-    patient_ = usable_cores() >= threads;
+    patient_ = relay::usable_cores() >= threads;
     workers_ = static_cast<Worker*>(memory.allocate(memory.self, count_ * sizeof(Worker), kAlignment));
     if (workers_ == nullptr) return false;
     unsigned started = 0;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "base/cat.h"
@@ -275,6 +276,37 @@ TEST_F(Compile, BuffersThatMayBeOneAreNotKnownToBeApart) {
   std::string text;
   ASSERT_EQ(show_instructions(scaled(2), options_, text), "");
   EXPECT_EQ(text.find("ptr noalias"), std::string::npos) << text;
+}
+
+// The function of a parallel loop gets what the kernel's gets: x and y may be one, the weights not.
+TEST_F(Compile, BuffersThatMayBeOneAreNotKnownToBeApartInParallelLoops) {
+  Builder b(pool_);
+  const Expr n = pool_.integer(8);
+  const Tensor x = b.input("x", kFloat32, {n}), w = b.input("w", kFloat32, {n, pool_.integer(2)});
+  const Tensor y = b.compute("y", kFloat32, {n}, [&](Indices i) { return x.at(i) * w(i[0], b.index(1)); });
+  Kernel k = b.finish("weighted", "", {y});
+  k.body = rewrite(arena_, k.body, [&](Stmt s) {
+    const auto* loop = s->as<For>();
+    return loop ? make_for(arena_, loop->var, loop->extent, ForKind::kParallel, loop->body) : s;
+  });
+  const auto part = [&] {
+    std::string text;
+    EXPECT_EQ(show_instructions(k, options_, text), "");
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("define") && line.find("@part(") != std::string::npos) return line;
+    }
+    ADD_FAILURE() << text;
+    return text;
+  };
+  const auto known_to_be_apart = [](const std::string& text) {
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find("ptr noalias", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(known_to_be_apart(part()), 3u) << part();
+  options_.in_place = true;
+  EXPECT_EQ(known_to_be_apart(part()), 1u) << part();
 }
 
 // Kernels at the limits (kernel/limits.h) have code, and others are refused.

@@ -35,7 +35,8 @@ std::unique_ptr<::llvm::Module> emit(const Kernel& k, const EmitOptions& options
   Surroundings around{make, Arithmetic(make, options.rules)};
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (!shared.contains(i)) function->addParamAttr(static_cast<unsigned>(i + 1), ::llvm::Attribute::NoAlias);
-    around.places[buffers[i]] = {.base = function->getArg(static_cast<unsigned>(i + 1))};
+    around.places[buffers[i]] = {.base = function->getArg(static_cast<unsigned>(i + 1)),
+                                 .apart = !shared.contains(i)};
   }
   for (size_t i = 0; i < dims.size(); ++i)
     around.variables[dims[i].get()] = function->getArg(static_cast<unsigned>(1 + buffers.size() + i));

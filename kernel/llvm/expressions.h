@@ -16,6 +16,7 @@ namespace relay::kernel::llvm {
 // Where a buffer's elements are.
 struct Place {
   Value* base = nullptr;  // a pointer to the first element; null if `variables` has them
+  bool apart = true;      // no other buffer has the same memory
   bool as_stored = true;  // small floats are bits; in local arrays and variables they are floats
   std::map<int64_t, Value*> variables = {};  // offset -> stack slot of an element or a vector
 };

@@ -9,8 +9,10 @@
 #include "kernel/builder.h"
 #include "kernel/llvm/compile.h"
 #include "kernel/native/agreement.h"
+#include "kernel/native/threads.h"
 #include "kernel/print/print.h"
 #include "kernel/statements.h"
+#include "runtime/compare.h"
 
 namespace relay::kernel::llvm {
 namespace {
@@ -86,6 +88,36 @@ TEST_F(Loops, SymbolicProductOfMatricesInEveryKindOfLoop) {
   }
   agree(cases);
   agree(cases, 3);
+}
+
+// What a thread is given decides no bit, also where products and sums are contracted.
+TEST_F(Loops, BitsDoNotDependOnThreads) {
+  Values x(kFloat64, {1000});
+  for (int64_t i = 0; i < x.size(); ++i) x.set(i, std::sin(static_cast<double>(i)));
+  std::vector<Kernel> all;
+  for (const int64_t terms : {1, 3, 24, 200}) {
+    Builder k(pool_);
+    const Tensor at = k.input("x", kFloat64, {n_});
+    const Tensor y =
+        k.reduce("y", kFloat64, {n_}, {k.index(terms)}, k.sum(kFloat64), [&](Indices i, Indices r) {
+          const Expr other = at(n_ - 1 - i[0]);
+          return at(i[0]) * at(floor_mod(i[0] + r[0], n_)) + other * other * at(i[0]);
+        });
+    all.push_back(with(k.finish("sums", "", {y}), "i0", ForKind::kParallel));
+  }
+  std::vector<const Kernel*> kernels;
+  for (const Kernel& k : all) kernels.push_back(&k);
+  native::CompiledKernels compiled;
+  ASSERT_EQ(compile(kernels, options_for("native", 3), compiled), "");
+  for (size_t i = 0; i < all.size(); ++i) {
+    const native::Threads one(1);
+    const Values want = compiled.run(i, all[i], {&x, 1}, one.parallel())[0];
+    for (const unsigned count : {2u, 3u, 7u}) {
+      const native::Threads threads(count);
+      const Values got = compiled.run(i, all[i], {&x, 1}, threads.parallel())[0];
+      EXPECT_TRUE(compare_exact(got, want).ok) << "kernel " << i << " on " << count << " threads";
+    }
+  }
 }
 
 TEST_F(Loops, VectorsOfEveryLengthWithTails) {

@@ -7,6 +7,7 @@
 #include "kernel/codegen/requirements.h"
 #include "kernel/llvm/instructions.h"
 #include "kernel/statements.h"
+#include "kernel/walk.h"
 
 namespace relay::kernel::llvm {
 namespace {
@@ -14,6 +15,17 @@ namespace {
 constexpr uint64_t kLocalAlignment = 64;
 
 Value* argument(::llvm::Function* f, size_t i) { return f->getArg(static_cast<unsigned>(i)); }
+
+// Statements that are done below this one, where loops are as long as it says.
+int64_t work_of(Stmt s) {
+  constexpr int64_t kMuch = 1 << 20;
+  int64_t work = 0;
+  for (Stmt c : children(s)) work = std::min(work + work_of(c), kMuch);
+  const auto* loop = s->as<For>();
+  if (!loop) return std::max<int64_t>(work, 1);
+  if (loop->extent->kind != ExprKind::kInt || loop->extent->int_value > kMuch) return kMuch;
+  return std::min(work * std::max<int64_t>(loop->extent->int_value, 1), kMuch);
+}
 
 }  // namespace
 
@@ -73,7 +85,7 @@ void Statements::serial_loop(const For& n) {
   around_.independent = outer;
 }
 
-void Statements::iterate(const For& n, Value* begin, Value* end, bool runs) {
+void Statements::iterate(const For& n, Value* begin, Value* end, bool runs, bool alike) {
   ::llvm::BasicBlock* before = make_.GetInsertBlock();
   ::llvm::BasicBlock *body = block("loop"), *after = block("done");
   if (runs) {
@@ -98,12 +110,12 @@ void Statements::iterate(const For& n, Value* begin, Value* end, bool runs) {
   Value* next = make_.CreateNSWAdd(var, make_.getInt64(1));
   var->addIncoming(next, make_.GetInsertBlock());
   auto* back = make_.CreateCondBr(make_.CreateICmpSLT(next, end), body, after);
-  if (::llvm::MDNode* hints = loop_hints(n, around_.independent))
+  if (::llvm::MDNode* hints = loop_hints(n, around_.independent, alike))
     back->setMetadata(::llvm::LLVMContext::MD_loop, hints);
   make_.SetInsertPoint(after);
 }
 
-::llvm::MDNode* Statements::loop_hints(const For& n, ::llvm::MDNode* accesses) {
+::llvm::MDNode* Statements::loop_hints(const For& n, ::llvm::MDNode* accesses, bool alike) {
   auto& context = make_.getContext();
   std::vector<::llvm::Metadata*> parts{nullptr};
   const auto hint = [&](const char* name, ::llvm::Metadata* value) {
@@ -115,10 +127,11 @@ void Statements::iterate(const For& n, Value* begin, Value* end, bool runs) {
   // fit the registers.
   if (n.how == ForKind::kUnrolled) {
     hint("llvm.loop.unroll.full", nullptr);
-  } else if (plan_.reaches(n.body)) {
+  } else if (alike || plan_.reaches(n.body)) {
     hint("llvm.loop.unroll.disable", nullptr);
   }
-  if (n.how == ForKind::kVectorized) {
+  if (alike) hint("llvm.loop.vectorize.enable", ::llvm::ConstantAsMetadata::get(make_.getFalse()));
+  if (n.how == ForKind::kVectorized && !alike) {
     hint("llvm.loop.vectorize.enable", ::llvm::ConstantAsMetadata::get(make_.getTrue()));
     hint("llvm.loop.parallel_accesses", accesses);
   }
@@ -155,12 +168,29 @@ Statements::Shared Statements::shared_values() const {
   return out;
 }
 
-// The loop's body becomes a function of its own, which each thread calls for a range of iterations:
+// How many iterations of a parallel loop lie in one block, which a thread does alone.
+//
+// LLVM compiles a loop several times: in vectors, and one by one what vectors leave over. Where
+// products and sums are contracted, the copies may contract others, so that an element depends on
+// the copy that computes it. Which one that is must follow from the element's place, and not from
+// the range that a thread was given. So short bodies are done in blocks, which may be vectors; an
+// iteration of a long one is a block of its own, and compiled once.
+int64_t Statements::iterations_at_once(const For& n) const {
+  constexpr int64_t kStatements = 1024, kFewest = 32;
+  if (!options_.contract || plan_.reaches(n.body)) return 1;
+  const int64_t work = work_of(n.body);
+  return work > kStatements / kFewest ? 1 : kStatements / work;
+}
+
+// The loop's body becomes a function of its own, which each thread calls for a range of blocks:
 //   int32_t part(parallel, buffers..., local arrays..., loop variables..., shape variables...,
 //                begin, end)
 //   int32_t range(void* closure, int64_t begin, int64_t end)      unpacks the closure and calls it
 void Statements::parallel_loop(const For& n) {
   Value* extent = Expressions(around_, {n.extent}).scalar(n.extent);
+  const int64_t size = iterations_at_once(n);
+  Value* blocks =
+      make_.CreateSDiv(make_.CreateNSWAdd(extent, make_.getInt64(size - 1)), make_.getInt64(size));
   const Shared shared = shared_values();
   Type *pointer = make_.getPtrTy(), *index = make_.getInt64Ty(), *status = make_.getInt32Ty();
   ::llvm::StructType* closure_type = ::llvm::StructType::get(make_.getContext(), shared.types);
@@ -174,8 +204,10 @@ void Statements::parallel_loop(const For& n) {
   };
   ::llvm::Function* part = function(part_types, "part");
   part->addFnAttr(::llvm::Attribute::NoInline);  // its pointers would no longer be known not to alias
-  for (size_t i = 0; i < shared.arrays.size(); ++i)
-    part->addParamAttr(static_cast<unsigned>(i), ::llvm::Attribute::NoAlias);
+  for (size_t i = 0; i < shared.arrays.size(); ++i) {
+    if (around_.places.at(shared.arrays[i]).apart)
+      part->addParamAttr(static_cast<unsigned>(i), ::llvm::Attribute::NoAlias);
+  }
   ::llvm::Function* range = function({pointer, index, index}, "range");
 
   const auto outer_point = make_.saveIP();
@@ -190,7 +222,7 @@ void Statements::parallel_loop(const For& n) {
     make_.CreateStore(shared.values[i],
                       make_.CreateStructGEP(closure_type, closure, static_cast<unsigned>(i)));
   }
-  run_parallel(extent, range, closure);
+  run_parallel(blocks, range, closure);
 }
 
 // The body, with the function's arguments in the place of what is outside.
@@ -204,11 +236,31 @@ void Statements::emit_part(const For& n, const Shared& shared, ::llvm::Function*
   for (size_t i = 0; i < shared.variables.size(); ++i)
     around_.variables[shared.variables[i]] = argument(part, arrays + i);
   in_parallel_ = true;
-  iterate(n, argument(part, all), argument(part, all + 1), false);
+  emit_blocks(n, argument(part, all), argument(part, all + 1));
   in_parallel_ = false;
   make_.CreateRet(make_.getInt32(0));
   around_.variables = outer_variables;
   around_.places = outer_places;
+}
+
+// The iterations of the blocks [begin, end).
+void Statements::emit_blocks(const For& n, Value* begin, Value* end) {
+  const int64_t size = iterations_at_once(n);
+  if (size == 1) return iterate(n, begin, end, false, /*alike=*/options_.contract);
+  Value* extent = Expressions(around_, {n.extent}).scalar(n.extent);
+  ::llvm::BasicBlock *before = make_.GetInsertBlock(), *body = block("block"), *after = block("blocks_done");
+  make_.CreateCondBr(make_.CreateICmpSLT(begin, end), body, after);
+  make_.SetInsertPoint(body);
+  ::llvm::PHINode* number = make_.CreatePHI(make_.getInt64Ty(), 2);
+  number->addIncoming(begin, before);
+  Value* first = make_.CreateNSWMul(number, make_.getInt64(size));
+  Value* past = make_.CreateNSWAdd(first, make_.getInt64(size));
+  Value* last = make_.CreateSelect(make_.CreateICmpSLT(past, extent), past, extent);
+  iterate(n, first, last, true);
+  Value* next = make_.CreateNSWAdd(number, make_.getInt64(1));
+  number->addIncoming(next, make_.GetInsertBlock());
+  make_.CreateCondBr(make_.CreateICmpSLT(next, end), body, after);
+  make_.SetInsertPoint(after);
 }
 
 void Statements::emit_range(const Shared& shared, ::llvm::StructType* closure_type, ::llvm::Function* part,

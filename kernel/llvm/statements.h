@@ -25,12 +25,15 @@ class Statements {
   void statement(Stmt s);
   void loop(const For& n);
   void serial_loop(const For& n);
-  // A loop over [begin, end) around the body of n.
-  void iterate(const For& n, Value* begin, Value* end, bool runs);
+  // A loop over [begin, end) around the body of n. `alike`: all iterations run the same
+  // instructions.
+  void iterate(const For& n, Value* begin, Value* end, bool runs, bool alike = false);
   void parallel_loop(const For& n);
+  int64_t iterations_at_once(const For& n) const;
   struct Shared;
   Shared shared_values() const;
   void emit_part(const For& n, const Shared& shared, ::llvm::Function* part);
+  void emit_blocks(const For& n, Value* begin, Value* end);
   void emit_range(const Shared& shared, ::llvm::StructType* closure_type, ::llvm::Function* part,
                   ::llvm::Function* range);
   void run_parallel(Value* extent, ::llvm::Function* range, Value* closure);
@@ -43,7 +46,7 @@ class Statements {
 
   Value* stack_slot(Type* type, Value* count, std::string_view name);
   ::llvm::BasicBlock* block(const char* name);
-  ::llvm::MDNode* loop_hints(const For& n, ::llvm::MDNode* accesses);
+  ::llvm::MDNode* loop_hints(const For& n, ::llvm::MDNode* accesses, bool alike);
 
   Surroundings& around_;
   Instructions& make_;

@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/reasons.h"
+#include "op/bounds.h"
 #include "op/math/binary.h"
 
 namespace relay::op {
@@ -128,7 +129,7 @@ const OpDef kAdd = binary({
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return x + y; },
     .adjoints = [](Term, Term, Term, Term dz) -> Adjoints { return {dz, dz}; },
     .commutative = true,
-    .ulps = 1,
+    .ulps = kRoundedOnce,
 });
 
 // subtract(x, y) = x - y
@@ -139,7 +140,7 @@ const OpDef kSubtract = binary({
     .integer = [](DType, int64_t x, int64_t y) { return of_bits(bits(x) - bits(y)); },
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return x - y; },
     .adjoints = [](Term, Term, Term, Term dz) -> Adjoints { return {dz, -dz}; },
-    .ulps = 1,
+    .ulps = kRoundedOnce,
 });
 
 // multiply(x, y) = x * y
@@ -151,7 +152,7 @@ const OpDef kMultiply = binary({
     .lower = [](kernel::Builder&, kernel::Expr x, kernel::Expr y) { return x * y; },
     .adjoints = [](Term x, Term y, Term, Term dz) -> Adjoints { return {dz * y, dz * x}; },
     .commutative = true,
-    .ulps = 1,
+    .ulps = kRoundedOnce,
 });
 
 // divide(x, y) = x / y; of integers, trunc(x / y)
@@ -163,7 +164,7 @@ const OpDef kDivide = binary({
     .lower = lower_divide,
     .adjoints = [](Term, Term y, Term z, Term dz) -> Adjoints { return {dz / y, -(dz * z / y)}; },
     .effects = Effects::kTraps,
-    .ulps = 1,
+    .ulps = kRoundedOnce,
 });
 
 // floor_divide(x, y) = floor(x / y)

@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "base/cat.h"
+#include "op/bounds.h"
 #include "op/define.h"
 #include "op/domain.h"
 #include "op/term.h"
@@ -226,7 +227,7 @@ const OpDef kSqrt = unary({
     .real = [](double x) { return std::sqrt(x); },
     .lower = lower_to<Math::kSqrt>,
     .derivative = [](Term, Term y) -> std::optional<Term> { return 0.5 / y; },
-    .tolerance = {.kind = Tolerance::Kind::kUlps, .ulps = 1},
+    .tolerance = {.kind = Tolerance::Kind::kUlps, .ulps = kRoundedOnce},
 });
 
 // rsqrt(x) = x^(-1/2)

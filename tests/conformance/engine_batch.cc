@@ -93,13 +93,12 @@ class BatchRun {
   // Tells a row for each test. Returns false if the tensors are not as many as the tests want.
   bool tell(Batch tests, const driver::VerifyRow& about, std::span<const Tensor> got) const {
     size_t wanted = 0;
-    for (const EngineTest* t : tests) wanted += t->wanted.size();
+    for (const EngineTest* t : tests) wanted += t->wanted.own.size();
     if (wanted != got.size()) return false;
     for (const EngineTest* t : tests) {
       driver::VerifyRow row = about;
-      const std::span<const Tensor> own = got.first(t->wanted.size());
-      for (size_t i = 0; i < own.size(); ++i)
-        row.add(compare(own[i], t->wanted[i], t->bounds[i]), cat("output ", i), t->wanted[i].shape());
+      const std::span<const Tensor> own = got.first(t->wanted.own.size());
+      for (size_t i = 0; i < own.size(); ++i) row.add(t->wanted, i, own[i], cat("output ", i));
       on_row_(*t, row, own);
       got = got.subspan(own.size());
     }

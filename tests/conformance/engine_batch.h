@@ -11,19 +11,18 @@
 #include <vector>
 
 #include "driver/row.h"
+#include "driver/tolerance.h"
 #include "ir/module.h"
-#include "runtime/compare.h"
 #include "runtime/value.h"
 
 namespace relay::tests {
 
-// A program with arguments, and what the interpreter gives for them.
+// A program with arguments, and what the tensors of its result have to be.
 struct EngineTest {
   std::string name;
   Module module;  // checked; its entry is @main
   std::vector<Value> args;
-  std::vector<Tensor> wanted;  // the tensors of the interpreter's result
-  std::vector<Bound> bounds;   // how far an engine may be from each of them
+  driver::Wanted wanted = {};
 };
 
 // Is told how one test went, and the tensors of its result; there are none if there is no result.

@@ -1,8 +1,10 @@
-// The node tests of ONNX on the engines that compile, at -O0 and -O2, with one thread and with two.
+// The node tests of ONNX on the engines that compile, at -O0 and -O2, and at -O2 with two threads,
+// which share all loops that they can: by themselves the tensors are too small. At -O0 no kernel
+// has a loop to share.
 //
 // The interpreter gives what ONNX wants (node_test.cc), and each engine has to give what the
 // interpreter gives, within the bounds of docs/semantics.md. Tests are compiled in batches
-// (engine_batch.h). What an engine skips is in node_skips.txt, and what it is known to compute
+// (engine_batch.h). What an engine skips is in node_skips.txt; what it is known to compute
 // wrongly is listed here.
 //
 // RELAY_NODE_TESTS=softmax runs the tests with this in their names.
@@ -23,11 +25,12 @@
 #include "base/stopwatch.h"
 #include "driver/tolerance.h"
 #include "interp/machine.h"
-#include "passes/reference.h"
 #include "tests/conformance/engine_batch.h"
 #include "tests/conformance/node_data.h"
 #include "tests/support/engine_skips.h"
 #include "tests/support/own_cache.h"
+#include "tests/support/parallel_kernels.h"
+#include "tests/support/uncapped.h"
 
 namespace relay::tests {
 namespace {
@@ -89,8 +92,8 @@ EngineTest load(const std::string& name, const Module& empty) {
   std::optional<NodeCase> test = load_node_test(name, empty, /*is_open=*/false, why);
   if (!test) throw std::runtime_error(cat(name, ": ", why.reason));
   const Value want = interp::Machine(test->module).call("main", test->args);
-  std::vector<Bound> bounds = driver::bounds_for(test->module, "main", test->args, want);
-  return {name, test->module, std::move(test->args), passes::tensors_of(want), std::move(bounds)};
+  driver::Wanted wanted = driver::wanted_of(test->module, "main", test->args, want);
+  return {name, test->module, std::move(test->args), std::move(wanted)};
 }
 
 // All that are listed, in one context, so that several can be made one program.
@@ -112,7 +115,7 @@ struct Setting {
 class NodeTestsOnEngines : public testing::TestWithParam<Setting> {};
 
 TEST_P(NodeTestsOnEngines, AgreeWithTheInterpreter) {
-  // One number of threads runs what the other one compiled, and `graph` the kernels of `jit`.
+  // `graph` runs the kernels of `jit`.
   [[maybe_unused]] static const bool kept = (keep_what_is_compiled(), true);
   if (!fs::exists(kNodeTests)) GTEST_SKIP() << "no test data of ONNX: install libonnx-testdata";
   const auto& [engine, level, threads] = GetParam();
@@ -141,10 +144,16 @@ TEST_P(NodeTestsOnEngines, AgreeWithTheInterpreter) {
       EXPECT_TRUE(row.ok) << test.name << ": " << row.trouble();
     }
   };
-  run_on_engine(*driver::find_engine(engine), {.opt_level = level, .threads = threads}, tests, judge,
+  ParallelKernels kernels;
+  run_on_engine(*driver::find_engine(engine), on_threads({.opt_level = level}, threads, kernels), tests,
+                judge,
                 [&](const EngineTest& test) { return listed_skips().contains(cat(engine, " ", test.name)); });
   std::printf("%.*s -O%d, %d threads: %zu of %zu agree, in %.1f s\n", static_cast<int>(engine.size()),
               engine.data(), level, threads, agreed, tests.size(), watch.seconds());
+  if (threads > 1) {
+    std::printf("  %zu of %zu kernels have a parallel loop\n", kernels.parallel(), kernels.all());
+    EXPECT_TRUE(kernels.parallel() > 0 || !selection().empty());
+  }
   for (const auto& [slug, count] : skipped) std::printf("  skipped %zu  %s\n", count, slug.c_str());
 }
 
@@ -158,15 +167,24 @@ TEST(NodeSkips, AreOfTestsThatAreRun) {
     EXPECT_TRUE(names.contains(key.substr(key.find(' ') + 1))) << kSkipsList << ": " << key;
 }
 
+// node_uncapped.txt names the tests whose bounds have no cap.
+TEST(NodeBounds, AreCapped) {
+  if (!fs::exists(kNodeTests)) GTEST_SKIP() << "no test data of ONNX: install libonnx-testdata";
+  UncappedList list("tests/conformance/node_uncapped.txt");
+  for (const EngineTest& test : node_tests()) {
+    for (const std::string_view why : test.wanted.uncapped) list.saw(test.name, why);
+  }
+  if (selection().empty()) list.finish("");
+}
+
 std::vector<Setting> settings() {
   std::vector<Setting> out;
   for (const std::string_view engine : {"jit", "graph", "aot-cpp", "aot-cuda"}) {
-    for (const int threads : {1, 2}) {
-      if (engine == "aot-cuda" && threads > 1) continue;  // a GPU has threads of its own
-      // GoogleTest deals settings out to two shards one by one: each level has one to itself.
-      for (const int level : {0, 2}) out.push_back({engine, level, threads});
-    }
+    for (const int level : {0, 2}) out.push_back({engine, level, 1});
   }
+  // A GPU has threads of its own. GoogleTest deals settings out to two shards one by one: `graph`
+  // finds what `jit` compiled.
+  for (const std::string_view engine : {"jit", "aot-cpp", "graph"}) out.push_back({engine, 2, 2});
   return out;
 }
 

@@ -102,7 +102,7 @@ struct Judged {
 
 std::string beyond_own_bounds(const NodeCase& test, const Value& result) {
   const std::vector<Tensor> got = passes::tensors_of(result);
-  const std::vector<Bound> own = driver::bounds_for(test.module, "main", test.args, result);
+  const std::vector<Bound> own = driver::wanted_of(test.module, "main", test.args, result).bounds;
   for (size_t i = 0; i < got.size(); ++i) {
     const Tensor& want = test.wanted[i];
     const bool is_float = want.dtype().is_float();

@@ -20,7 +20,6 @@
 #include "base/stopwatch.h"
 #include "driver/engines.h"
 #include "driver/tolerance.h"
-#include "passes/reference.h"
 #include "tests/conformance/engine_batch.h"
 #include "tests/conformance/node_case.h"
 #include "tests/support/engine_skips.h"
@@ -62,15 +61,15 @@ struct Loaded {
   EngineTest test;
 };
 
-// How far an engine may be from the interpreter. Returns nothing if there is no reference, as for a
-// program that traps in float64.
-std::vector<Bound> bounds_of(const NodeCase& c, const Value& result) {
+// What engines have to give. Where there is no reference, as for a program that reaches a limit in
+// float64, the interpreter's result to the bit.
+driver::Wanted wanted_of(const NodeCase& c, const Value& result) {
   try {
-    return driver::bounds_for(c.module, "main", c.args, result);
+    return driver::wanted_of(c.module, "main", c.args, result);
   } catch (const Trap&) {
   } catch (const Exhausted&) {
   }
-  return {};
+  return driver::Wanted::exact(result);
 }
 
 // Tells what the interpreter does. Returns nullopt if it has no result for the engines to compare.
@@ -80,13 +79,11 @@ std::optional<Loaded> interpret(const std::string& name, NodeCase c) {
     tell(name, "interp", {"wrong", "", outcome.message});
     return std::nullopt;
   }
-  std::vector<Tensor> got = passes::tensors_of(outcome.value);
-  std::vector<Bound> bounds = bounds_of(c, outcome.value);
-  const std::string wrong = wrong_result(c, got, bounds);
+  driver::Wanted wanted = wanted_of(c, outcome.value);
+  const std::string wrong = wrong_result(c, wanted.own, wanted.bounds);
   tell(name, "interp", {wrong.empty() ? "pass" : "wrong", "", wrong});
-  bounds.resize(got.size(), [](int64_t) { return 0.0; });
   Loaded out{std::move(c), {}};
-  out.test = {name, out.wanted.module, out.wanted.args, std::move(got), std::move(bounds)};
+  out.test = {name, out.wanted.module, out.wanted.args, std::move(wanted)};
   return out;
 }
 
@@ -119,7 +116,7 @@ Said said_of(const NodeCase& wanted, const EngineTest& test, const driver::Verif
   if (!row.skipped.empty())
     return {may_skip(row.engine, row.slug) ? "skipped" : "refused", row.slug, row.skipped};
   if (!row.ok) return {"wrong", "", row.trouble()};
-  const std::string wrong = wrong_result(wanted, {got.begin(), got.end()}, test.bounds);
+  const std::string wrong = wrong_result(wanted, {got.begin(), got.end()}, test.wanted.bounds);
   return {wrong.empty() ? "pass" : "wrong", "", wrong, false, weaker};
 }
 

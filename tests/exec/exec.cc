@@ -3,24 +3,29 @@
 // Each call line is a test of its own: first the interpreter against the expected result, then
 // every other engine against the interpreter, within the operator's tolerance. An engine may skip
 // what its users are told that it is not for (tests/support/engine_skips.h); skips are printed. How
-// many calls of each file an engine skips is in skips.txt; of `vta`, how many it takes. The
-// ordinary run is at -O2, and for some files at another level too. `relay verify tests/exec` is the
-// same at every level.
+// many calls of each file an engine skips is in skips.txt; of `vta`, how many it takes.
+// uncapped.txt names the functions whose bounds have no cap. The ordinary run is at -O2 and on one
+// thread, and for some files at another level or on two threads too. `relay verify tests/exec` is
+// the same at every level.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 
+#include "base/cat.h"
 #include "base/nearest.h"
 #include "tests/exec/joined_engines.h"
+#include "tests/exec/skips.h"
 #include "tests/support/engine_skips.h"
 #include "tests/support/own_cache.h"
+#include "tests/support/parallel_kernels.h"
+#include "tests/support/uncapped.h"
 #include "tools/test_files/test_file.h"
 #include "tools/verify/exec_program.h"
 
@@ -38,52 +43,94 @@ std::vector<std::string> functions_of(const tools::ExecProgram& program) {
   return out;
 }
 
-// One file, parsed and checked once for all of its calls.
-tools::ExecProgram& program_of(const std::string& path) {
+// The kernels of all runs on several threads.
+ParallelKernels& parallel_kernels() {
+  static ParallelKernels all;
+  return all;
+}
+
+// The numbers of a variable like "0,1"; none if it is not set.
+std::vector<int> numbers_of(const char* variable) {
+  std::vector<int> out;
+  const char* given = std::getenv(variable);
+  std::istringstream in(given ? given : "");
+  for (std::string number; std::getline(in, number, ',');) out.push_back(std::stoi(number));
+  return out;
+}
+
+// One file, parsed and checked once for all of its calls on so many threads.
+tools::ExecProgram& program_of(const std::string& path, int threads) {
   struct Kept {
     explicit Kept(const std::string& file) : program(file), engines(program, functions_of(program)) {}
 
     tools::ExecProgram program;
     JoinedEngines engines;
   };
-  static std::map<std::string, std::unique_ptr<Kept>> all;
-  std::unique_ptr<Kept>& kept = all[path];
+  static std::map<std::pair<std::string, int>, std::unique_ptr<Kept>> all;
+  std::unique_ptr<Kept>& kept = all[{path, threads}];
   if (!kept) {
     kept = std::make_unique<Kept>(path);
-    // All levels are run with what users get.
-    if (!std::getenv("RELAY_LEVELS")) {
-      kept->program.prepare_by([&engines = kept->engines](const driver::EngineAt& at,
-                                                          const std::string& function,
-                                                          const driver::Options& options) {
-        return engines.prepare(at, function, options);
-      });
-    }
+    kept->program.prepare_by([&own = *kept, threads](const driver::EngineAt& at, const std::string& function,
+                                                     const driver::Options& options) {
+      const driver::Options given = on_threads(options, threads, parallel_kernels());
+      // All levels are run with what users get.
+      if (threads == 1 && !numbers_of("RELAY_LEVELS").empty())
+        return at.engine->prepare(own.program.module(), function, given);
+      return own.engines.prepare(at, function, given);
+    });
   }
   return kept->program;
 }
 
-// The opt levels of a file: 2, and one more for three files of sixteen, by the hash of the file's
-// name. RELAY_LEVELS=0,1 says it for all files.
-std::vector<int> levels_of(const std::string& path) {
-  std::vector<int> out;
-  const char* given = std::getenv("RELAY_LEVELS");
-  std::istringstream in(given ? given : "2");
-  for (std::string level; std::getline(in, level, ',');) out.push_back(std::stoi(level));
-  if (given) return out;
+// The opt levels of a file, by the number of threads.
+using Levels = std::map<int, std::vector<int>>;
+
+// A file runs at -O2 on one thread. Four files of sixteen, chosen by the hash of the file's name,
+// run in one more way. That is never -O0 on two threads: kernels are left as they were written
+// there, and have no parallel loop. RELAY_LEVELS=0,1 and RELAY_THREADS=1,2 say it for all files.
+Levels levels_of(const std::string& path) {
+  struct More {
+    int level, threads;
+  };
   uint32_t hash = 2166136261u;  // FNV-1a, which is the same everywhere
   for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  const std::map<uint32_t, int> more{{0, 0}, {1, 1}, {2, 3}};
-  if (const auto it = more.find(hash / 16 % 16); it != more.end()) out.push_back(it->second);
+  const std::map<uint32_t, More> others{{0, {0, 1}}, {1, {1, 2}}, {2, {3, 2}}, {3, {2, 2}}};
+  const auto more = others.find(hash / 16 % 16);
+  std::vector<int> levels = numbers_of("RELAY_LEVELS"), threads = numbers_of("RELAY_THREADS");
+  if (levels.empty() && threads.empty()) {
+    Levels out{{1, {2}}};
+    if (more != others.end()) out[more->second.threads].push_back(more->second.level);
+    return out;
+  }
+  if (levels.empty()) {
+    levels = {2};
+    if (more != others.end() && more->second.level != 2) levels.push_back(more->second.level);
+  }
+  if (threads.empty()) threads = {1};
+  Levels out;
+  for (const int n : threads) out[n] = levels;
   return out;
 }
 
 // RELAY_ENGINES=graph,aot-cuda runs these and no others.
-driver::VerifyOptions options(const std::string& path) {
-  driver::VerifyOptions out{.levels = levels_of(path)};
+std::vector<std::string> engine_names() {
   const char* only = std::getenv("RELAY_ENGINES");
-  std::istringstream in(only ? only : "");
-  for (std::string name; std::getline(in, name, ',');) out.engines.push_back(name);
-  if (!only) out.engines = names_of(driver::engines(), [](const driver::Engine& e) { return e.name; });
+  if (!only) return names_of(driver::engines(), [](const driver::Engine& e) { return e.name; });
+  std::vector<std::string> out;
+  std::istringstream in(only);
+  for (std::string name; std::getline(in, name, ',');) out.push_back(name);
+  return out;
+}
+
+// How a file runs on so many threads.
+driver::VerifyOptions options(const Levels& all, int threads) {
+  driver::VerifyOptions out{.engines = engine_names(), .levels = all.at(threads), .threads = threads};
+  // A GPU has threads of its own: at a level, one run is enough.
+  const bool is_more =
+      threads > 1 && all.contains(1) && std::all_of(out.levels.begin(), out.levels.end(), [&](int level) {
+        return std::find(all.at(1).begin(), all.at(1).end(), level) != all.at(1).end();
+      });
+  if (is_more) std::erase(out.engines, "aot-cuda");
   return out;
 }
 
@@ -102,50 +149,39 @@ void print_skip(const std::string& path, const std::string& function, const driv
               row.skipped.c_str());
 }
 
-// How many calls of a file each engine skips, or takes (`lists_taken`), by "graph
-// tests/exec/lang/if.relay".
-using Skips = std::map<std::string, size_t>;
-
-// Lines like "graph tests/exec/lang/if.relay 3".
-const Skips& listed_skips() {
-  static const Skips all = [] {
-    Skips out;
-    std::ifstream in("tests/exec/skips.txt");
-    std::string engine, path;
-    for (size_t count; in >> engine >> path >> count;) out[engine + " " + path] = count;
-    return out;
-  }();
-  return all;
-}
-
-// The level that the list is of. At -O0 an engine may skip more: less is decided before
-// the program runs.
-constexpr int kListedLevel = 2;
-
-// Counts the skips of one file, and compares as soon as all of its calls have run.
-void count_skips(const std::string& path, const std::vector<driver::VerifyRow>& rows) {
+// Counts the skips of one file on so many threads, and compares as soon as all of its calls have
+// run.
+void count_skips(const std::string& path, int threads, const std::vector<driver::VerifyRow>& rows) {
   struct Counted {
     size_t calls = 0;
-    std::map<std::string, size_t> skips;  // also of engines that skip nothing
+    // By engine and level, also of those that skip nothing.
+    std::map<std::pair<std::string, std::optional<int>>, size_t> skips;
   };
-  const std::vector<int> levels = levels_of(path);
-  if (std::find(levels.begin(), levels.end(), kListedLevel) == levels.end()) return;
-  static std::map<std::string, Counted> all;
-  Counted& file = all[path];
+  static std::map<std::pair<std::string, int>, Counted> all;
+  Counted& file = all[{path, threads}];
   ++file.calls;
-  for (const driver::VerifyRow& row : rows) {
-    const bool counts = !row.level || *row.level == kListedLevel;
-    file.skips[row.engine] += counts && row.skipped.empty() == lists_taken(row);
-  }
-  if (file.calls < program_of(path).calls().size()) return;
-  for (const auto& [engine, count] : file.skips) {
-    const std::string key = engine + " " + path;
-    const auto listed = listed_skips().find(key);
-    EXPECT_EQ(count, listed == listed_skips().end() ? 0 : listed->second)
+  for (const driver::VerifyRow& row : rows)
+    file.skips[{row.engine, row.level}] += row.skipped.empty() == lists_taken(row);
+  if (file.calls < program_of(path, threads).calls().size()) return;
+  for (const auto& [at, count] : file.skips) {
+    const auto& [engine, level] = at;
+    EXPECT_EQ(count, listed_skips(engine, path, level))
         << "calls that the engine skips (takes, if it has a device): if that is right, tests/exec/skips.txt "
            "needs the line\n"
-        << key << " " << count;
+        << skips_line(engine, path, level, count);
   }
+}
+
+// Holds a run of one call to uncapped.txt, and compares after `runs` of them, which are all of the
+// file.
+void list_uncapped(const std::string& path, const std::string& function,
+                   const std::vector<driver::VerifyRow>& rows, size_t runs) {
+  static UncappedList list("tests/exec/uncapped.txt");
+  static std::map<std::string, size_t> done;
+  for (const driver::VerifyRow& row : rows) list.saw(path + "@" + function, row.uncapped);
+  if (++done[path] < runs) return;
+  // A few engines may have run none of the calls.
+  if (!std::getenv("RELAY_ENGINES")) list.finish(path + "@");
 }
 
 class ExecTest : public testing::Test {
@@ -154,23 +190,50 @@ class ExecTest : public testing::Test {
 
   void TestBody() override {
     const tools::CallLine call = tools::parse_call(line_);
-    const std::vector<driver::VerifyRow> rows = program_of(path_).run(call, options(path_));
-    count_skips(path_, rows);
-    for (const driver::VerifyRow& row : rows) {
-      if (!row.skipped.empty() && !lists_taken(row)) {
-        print_skip(path_, call.function, row);
-        EXPECT_TRUE(may_skip(row.engine, row.slug))
-            << row.engine << " skips it: [" << row.slug << "] " << row.skipped;
-      }
-      EXPECT_TRUE(row.ok) << row.engine << " " << path_ << ": " << line_ << ": " << row.trouble();
-      EXPECT_EQ(row.interpreted_calls, 0u) << row.engine << " " << path_ << ": " << line_;
-      EXPECT_EQ(row.weaker, "") << row.engine << " does not lower " << path_ << ": " << line_;
+    const Levels levels = levels_of(path_);
+    for (const auto& [threads, unused] : levels) {
+      const std::vector<driver::VerifyRow> rows =
+          program_of(path_, threads).run(call, options(levels, threads));
+      count_skips(path_, threads, rows);
+      list_uncapped(path_, call.function, rows, levels.size() * program_of(path_, threads).calls().size());
+      for (const driver::VerifyRow& row : rows) judge(row, call, threads);
     }
   }
 
  private:
+  void judge(const driver::VerifyRow& row, const tools::CallLine& call, int threads) const {
+    const std::string what =
+        cat(row.label(), threads > 1 ? cat(", ", threads, " threads") : "", ": ", path_, ": ", line_);
+    if (!row.skipped.empty() && !lists_taken(row)) {
+      print_skip(path_, call.function, row);
+      EXPECT_TRUE(may_skip(row.engine, row.slug)) << what << ": [" << row.slug << "] " << row.skipped;
+    }
+    EXPECT_TRUE(row.ok) << what << ": " << row.trouble();
+    EXPECT_EQ(row.interpreted_calls, 0u) << what;
+    EXPECT_EQ(row.weaker, "") << what << ": it is not lowered";
+  }
+
   std::string path_, line_;
 };
+
+// A test of runs on several threads that share no loop would test nothing. It comes last.
+class LoopsAreShared : public testing::Test {
+ public:
+  void TestBody() override {
+    const ParallelKernels& kernels = parallel_kernels();
+    std::printf("%zu of %zu kernels on several threads have a parallel loop\n", kernels.parallel(),
+                kernels.all());
+    EXPECT_GT(kernels.parallel(), 0u);
+  }
+};
+
+// Are there files with several threads, on an engine whose loops these share?
+bool shares_loops(const Levels& levels) {
+  const std::vector<std::string> engines = engine_names();
+  return levels.rbegin()->first > 1 && std::find(engines.begin(), engines.end(), "jit") != engines.end();
+}
+
+TEST(SkipsList, NamesWhatExists) { EXPECT_EQ(faults_of_skips(), ""); }
 
 // The part of the tests that this process runs, if there are several: whole files, because calls of
 // one function share what engines compile for it. GoogleTest would deal them out one by one.
@@ -204,16 +267,18 @@ class Shard {
 }  // namespace relay::tests
 
 int main(int argc, char** argv) {
-  using relay::tests::ExecTest;
-  relay::tests::keep_what_is_compiled();
-  relay::tests::Shard shard;
+  using namespace relay::tests;
+  keep_what_is_compiled();
+  Shard shard;
   testing::InitGoogleTest(&argc, argv);
+  bool on_threads = false;
   for (const std::string& path : relay::tools::test_files_beneath("tests/exec")) {
     const relay::tools::TestFile file = relay::tools::read_test_file(path);
     const std::vector<std::string> lines = relay::tools::call_lines(file);
     if (!shard.takes(lines)) continue;
     // A file without calls would pass by testing nothing.
     if (lines.empty()) throw relay::tools::Malformed(path + ": there is no call");
+    on_threads |= shares_loops(levels_of(path));
     int number = 0;
     for (const std::string& line : lines) {
       const std::string suite = std::filesystem::path(path).stem().string();
@@ -221,6 +286,10 @@ int main(int argc, char** argv) {
       testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                             [path, line]() -> testing::Test* { return new ExecTest(path, line); });
     }
+  }
+  if (on_threads) {
+    testing::RegisterTest("threads", "share loops", nullptr, nullptr, __FILE__, __LINE__,
+                          []() -> testing::Test* { return new LoopsAreShared; });
   }
   return RUN_ALL_TESTS();
 }

@@ -47,9 +47,10 @@ std::string build_library(const std::vector<Item>& items, bool gpu, const std::s
   return toolchain::build_library(texts, compile, folder, library);
 }
 
-driver::Prepared opened(const Module& m, const std::string& library, size_t number, Item item) {
+driver::Prepared opened(const Module& m, const std::string& library, size_t number, Item item, int threads) {
   const auto artifact = std::make_shared<driver::Artifact>();
-  if (std::string wrong = artifact->open(library, 1, joined_entry(number)); !wrong.empty())
+  if (std::string wrong = artifact->open(library, static_cast<unsigned>(threads), joined_entry(number));
+      !wrong.empty())
     return {{}, std::move(wrong)};
   const auto program = std::make_shared<aot::Program>(std::move(*item.emitted.program));
   return {driver::with_compared_result(m, item.function, [artifact, program](const std::vector<Value>& args) {
@@ -79,8 +80,9 @@ void JoinedEngines::build(const driver::EngineAt& at, const driver::Options& opt
       return;
     }
   }
+  const int threads = is_gpu(at) ? 1 : options.threads;
   for (size_t i = 0; i < items.size(); ++i)
-    prepared.emplace(items[i].function, opened(program_.module(), library, i, items[i]));
+    prepared.emplace(items[i].function, opened(program_.module(), library, i, items[i], threads));
   out.prepared = std::move(prepared);
 }
 

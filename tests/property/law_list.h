@@ -22,11 +22,16 @@ std::string broken_types(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_annotations(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_mistakes(const Program& p, ByteSource choices, Tally& tally);
 // laws_runs.cc
-std::vector<std::string> every_pass();   // what is counted where a pass changes a program
+std::vector<std::string> every_pass();   // what is counted where a program is compared after a pass
 std::vector<std::string> every_level();  // ... where the whole of a level was run
 std::string broken_passes(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_pipelines(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_extents(const Program& p, ByteSource choices, Tally& tally);
+// laws_engines.cc
+inline constexpr uint32_t kMostThreads = 3;
+// Counted where a program with loops that threads share gave the bits of one thread on several.
+inline constexpr const char* kOnThreads = "on several threads";
+std::vector<std::string> on_threads();
 std::string broken_jit(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_graph(const Program& p, ByteSource choices, Tally& tally);
 std::string broken_artifact(const Program& p, ByteSource choices, Tally& tally);

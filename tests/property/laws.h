@@ -25,6 +25,12 @@ struct Asked {
   ByteSource choices;
 };
 
+// Out of 100 programs, no more may count as this.
+struct AtMost {
+  std::string_view what;
+  uint32_t share;
+};
+
 struct Law {
   std::string_view name, doc;
   // How the program is broken; empty if it is not. Null for a law that is asked of many
@@ -42,6 +48,7 @@ struct Law {
   // How each of the programs is broken: of laws that compile many programs at once. The answer
   // about a program must not depend on the others.
   std::vector<std::string> (*broken_together)(std::span<Asked> asked, Tally& tally) = nullptr;
+  std::span<const AtMost> at_most = {};
 };
 
 // What was counted less often would be lost unnoticed by the next change of the generator.

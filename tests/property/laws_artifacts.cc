@@ -6,7 +6,9 @@
 #include "driver/artifact.h"
 #include "driver/emitted.h"
 #include "driver/results.h"
+#include "tests/property/expected.h"
 #include "tests/property/law_list.h"
+#include "tests/property/watch.h"
 #include "tests/support/joined_artifacts.h"
 
 namespace relay::property {
@@ -16,6 +18,7 @@ namespace {
 struct Compiler {
   driver::Emitted (*emit)(const Module& m, std::string_view function, const driver::Options& options);
   const kernel::print::Dialect& dialect;
+  uint32_t most_threads;
   // Returns what is wrong, or an empty text. The library is `folder`/model.so.
   std::string (*build)(const aot::Sources& sources, const std::string& folder, const std::string& library);
 };
@@ -24,16 +27,17 @@ std::string build_for_cpu(const aot::Sources& sources, const std::string&, const
   return tests::build_unoptimised(sources, library);
 }
 
-const Compiler kCpu{driver::emit_aot, kernel::print::kCppDialect, build_for_cpu};
-const Compiler kGpu{driver::emit_aot_cuda, kernel::print::kCudaDialect, aot::cuda::build_emulated};
+const Compiler kCpu{driver::emit_aot, kernel::print::kCppDialect, kMostThreads, build_for_cpu};
+const Compiler kGpu{driver::emit_aot_cuda, kernel::print::kCudaDialect, 1, aot::cuda::build_emulated};
 
 // A program that is about to be compiled.
 struct Item {
   size_t number;  // among those that are asked about
-  int level;
+  driver::Options options;
   Module module;
-  Run want;
-  double slack;
+  Expected want;
+  double share;   // that results may be away
+  bool parallel;  // it has loops that threads share
   std::vector<Value> args;
   driver::Emitted emitted;
 };
@@ -63,18 +67,21 @@ class Batch {
     const Program& p = asked_[i].program;
     const Result<Module> m = checked(p.module, wrong);
     if (!m) return wrong;
-    const Run want = result_of_engine(*m, p.args);
-    count(want, tally_);
-    if (!comparable(p, want) || want.kind == Run::Kind::kExhausted) return {};
+    Expected want(*m, p.args, result_of_engine(*m, p.args), p.smooth);
+    count(want.run(), tally_);
+    if (!want.comparable() || want.run().kind == Run::Kind::kExhausted) return {};
     driver::Options options;
     options.opt_level = static_cast<int>(asked_[i].choices.below(4));
+    options.threads = 1 + static_cast<int>(asked_[i].choices.below(compiler_.most_threads));
+    if (options.threads > 1) options.worth_threads = 1;
+    Watch watch;
+    options.observers.push_back(&watch);
     driver::Emitted emitted = compiler_.emit(*m, "main", options);
-    if (!emitted.program) {
-      ++tally_[cat("skipped: ", emitted.skipped)];
-      return {};
-    }
+    options.observers.clear();
+    if (!emitted.program) return cat("at -O", options.opt_level, " it is skipped: ", emitted.skipped);
     tally_["static dataflow"] += emitted.program->functions.empty();
-    items_.push_back({i, options.opt_level, *m, want, slack(p, want), p.args, std::move(emitted)});
+    items_.push_back({i, options, *m, std::move(want), watch.winograd() ? kWinogradShare : 0,
+                      watch.parallel(), p.args, std::move(emitted)});
     return {};
   }
 
@@ -99,26 +106,41 @@ class Batch {
     if (items.size() == 1 || first.empty()) first = at(items.front(), wrong);
   }
 
-  // What is wrong with two runs of the program, of which the second finds what the first one left.
-  std::string compare(Item& item, const std::string& library, size_t number) {
+  // What the artifact gives on so many threads, when it runs twice: the second run finds what the
+  // first one left.
+  std::vector<driver::Outcome> outcomes(const Item& item, const std::string& library, size_t number,
+                                        int threads, std::string& wrong) {
     driver::Artifact artifact;
-    if (const std::string wrong = artifact.open(library, 1, tests::joined_entry(number)); !wrong.empty())
-      return at(item, wrong);
-    for (int i = 0; i < 2; ++i) {
-      const driver::Outcome got = driver::outcome_of([&] {
+    std::vector<driver::Outcome> out;
+    wrong = artifact.open(library, static_cast<unsigned>(threads), tests::joined_entry(number));
+    for (int i = 0; i < 2 && wrong.empty(); ++i) {
+      out.push_back(driver::outcome_of([&] {
         Value result = artifact.run(*item.emitted.program, item.args);
         driver::compare_result(item.module, "main", item.args, result);
         return result;
-      });
-      if (const std::string differs = difference(got, item.want, item.slack); !differs.empty())
-        return at(item, differs);
+      }));
     }
+    return out;
+  }
+
+  std::string compare(const Item& item, const std::string& library, size_t number) {
+    std::string wrong;
+    const int threads = item.options.threads;
+    const std::vector<driver::Outcome> all = outcomes(item, library, number, threads, wrong);
+    for (const driver::Outcome& got : all) {
+      if (wrong.empty()) wrong = item.want.difference(got, item.share);
+    }
+    if (!wrong.empty()) return at(item, wrong);
     ++tally_["agreed"];
-    return {};
+    if (threads == 1) return {};
+    const std::vector<driver::Outcome> one = outcomes(item, library, number, 1, wrong);
+    if (wrong.empty()) wrong = difference(run_of(all[0]), run_of(one[0]));
+    tally_[kOnThreads] += item.parallel;
+    return wrong.empty() ? wrong : at(item, cat("the bits are not those of one thread: ", wrong));
   }
 
   static std::string at(const Item& item, const std::string& wrong) {
-    return cat("at -O", item.level, ": ", wrong);
+    return cat("at -O", item.options.opt_level, " on ", item.options.threads, " threads: ", wrong);
   }
 
   const Compiler& compiler_;

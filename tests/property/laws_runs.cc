@@ -1,18 +1,18 @@
-// Laws about results: passes and engines against the interpreter.
+// Laws about what passes do to a program, against the interpreter. laws_engines.cc has engines.
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <memory>
 #include <unordered_map>
 
 #include "base/cat.h"
-#include "driver/engines.h"
 #include "interp/machine.h"
-#include "ir/analysis.h"
 #include "passes/lists.h"
 #include "passes/map_types.h"
 #include "passes/plan_memory.h"
-#include "passes/reference.h"
 #include "passes/runner.h"
 #include "tests/property/law_list.h"
+#include "tests/property/passed.h"
 #include "tests/property/promises.h"
 #include "tests/property/run.h"
 #include "typecheck/check.h"
@@ -20,111 +20,8 @@
 namespace relay::property {
 namespace {
 
-struct Ran {
-  Result<Module> module;
-  std::string wrong = {};
-  bool refused = false;  // a pass says that it cannot do it, which is no mistake
-};
-
-Ran run_passes(const Module& m, const std::string& pipeline, passes::RunnerOptions options = {}) {
-  Diagnostics diagnostics;
-  options.verify = passes::Verify::kTypes;
-  Ran out{passes::run_pipeline(m, pipeline, options, diagnostics)};
-  if (out.module) return out;
-  out.refused = diagnostics.fault() != Fault::kBug;
-  out.wrong = cat(pipeline, ": ", diagnostics.render(m.context().sources()));
-  return out;
-}
-
 constexpr uint32_t kLevels = 4;  // of optimisation, from 0
 std::string name_of_level(uint32_t level) { return cat("all of -O", level); }
-
-constexpr const char* kWinograd = "changed by Winograd's filtering";
-
-// A function that was of one type and is generic now, as a text; empty if there is none. Whoever
-// calls it from outside, and engines that compile, know it by its type.
-std::string became_generic(const Module& before, const Module& after) {
-  for (const auto& [name, fn] : before.functions()) {
-    const Fn* now = after.function(name.text());
-    if (!now || !fn->type->as<FnType>()->type_params.empty()) continue;
-    if (!now->type->as<FnType>()->type_params.empty())
-      return cat("@", name.text(), " became generic: ", show(now->type));
-  }
-  return {};
-}
-
-// A program on its way through passes.
-class Passed {
- public:
-  // `want`: what the program gives before.
-  Passed(const Program& p, const Module& checked, const Run& want, Tally& tally)
-      : program_(p), now_(checked), args_(p.args), want_(want), tally_(tally) {}
-
-  const Module& now() const { return now_; }
-  const std::string& so_far() const { return so_far_; }
-  bool refused() const { return refused_; }
-
-  // What is wrong after one pass more, with its parameters; empty if nothing is.
-  std::string run(const std::string& step, const passes::RunnerOptions& options = {}) {
-    const bool first = so_far_.empty();
-    so_far_ += cat(first ? "" : ",", step);
-    Ran next = run_passes(now_, step, options);
-    if (!next.module) {
-      // A shape that is not known before the program runs has no kernel.
-      refused_ = next.refused;
-      tally_["refused"] += refused_;
-      return refused_ ? std::string()
-                      : cat("after ", so_far_, ": ", next.wrong, "before it:\n", text_of(now_));
-    }
-    if (next.module->same(now_)) return {};
-    if (const std::string generic = became_generic(now_, *next.module); !generic.empty())
-      return cat("after ", so_far_, ": ", generic, "\n", text_of(*next.module), "before it:\n",
-                 text_of(now_));
-    const std::string name = step.substr(0, step.find('{'));
-    ++tally_["changed by " + name];
-    if (name == "block-channels" && text_of(*next.module).find("winograd") != std::string::npos)
-      ++tally_[kWinograd];
-    reorders_ = reorders_ || name == "lower" || name == "block-channels" || name == "pair-steps" ||
-                name == "convert-layout";
-    const bool widens = name == "widen-floats";
-    if (first && !widens && alpha_equal(now_, *next.module))
-      return cat(step, " changed nothing, but not the same pointers");
-    const Module before = std::exchange(now_, *next.module);
-    if (widens && !wide_) {
-      wide_ = true;
-      for (Value& v : args_) v = passes::widened(v, now_);
-    }
-    approximates_ = approximates_ || passes::find_pass(name)->approximates;
-    if (approximates_ || ((reorders_ || wide_) && !comparable(program_, want_))) return {};
-    const Run got = interpret(now_, args_);
-    const std::string differs = difference(wide_ ? narrowed(got) : got, want_, slack(program_, want_));
-    if (differs.empty()) return {};
-    return cat("after ", so_far_, ": ", differs, "\n", text_of(now_), "before it:\n", text_of(before));
-  }
-
- private:
-  // Results where float32 has become float64.
-  static Run narrowed(Run run) {
-    const auto narrow = [](auto& self, const Value& v) -> Value {
-      if (v.is_tensor()) return v.tensor().dtype() == kFloat64 ? Value(v.tensor().converted(kFloat32)) : v;
-      if (v.kind() != ValueKind::kTuple && v.kind() != ValueKind::kData) return v;
-      std::vector<Value> fields;
-      for (const Value& f : v.fields()) fields.push_back(self(self, f));
-      return v.kind() == ValueKind::kTuple ? Value::tuple(std::move(fields))
-                                           : Value::data(v.code(), std::move(fields));
-    };
-    if (run.kind == Run::Kind::kValue) run.value = narrow(narrow, run.value);
-    return run;
-  }
-
-  const Program& program_;
-  Module now_;
-  std::vector<Value> args_;
-  const Run& want_;
-  Tally& tally_;
-  std::string so_far_;
-  bool refused_ = false, reorders_ = false, wide_ = false, approximates_ = false;
-};
 
 // What the level runs.
 std::vector<std::string> steps_at(uint32_t level, Tally& tally) {
@@ -135,11 +32,14 @@ std::vector<std::string> steps_at(uint32_t level, Tally& tally) {
   return out;
 }
 
-// With such parameters a pass works on small programs, too.
-std::string eager(const std::string& step) {
+// With such parameters a pass works on small programs, too. `largest`: of the numbers on the way.
+std::string eager(const std::string& step, double largest) {
   if (step == "block-channels") return "block-channels{winograd-cycles=1}";
   if (step == "split-args") return cat("split-args{most=", kMostArgs, "}");
   if (step == "change-batch") return "change-batch{to=3}";
+  // No number saturates.
+  if (step == "quantise-global" && largest < 0x1p20)
+    return cat("quantise-global{scale=", int64_t{1} << std::max(0, std::ilogb(largest) + 1), "}");
   return step == "pair-steps" ? "pair-steps{blocks=2,cores=0}" : step;
 }
 
@@ -182,11 +82,12 @@ std::string broken_passes(const Program& p, ByteSource choices, Tally& tally) {
   std::string wrong;
   const Result<Module> m = checked(p.module, wrong);
   if (!m) return wrong;
-  const Run want = interpret(*m, p.args);
-  count(want, tally);
+  const auto want = std::make_shared<Expected>(*m, p.args, interpret(*m, p.args), p.smooth);
+  const double largest = want->run().largest;
+  count(want->run(), tally);
   for (const passes::Pass* pass : passes::all_passes()) {
-    Passed alone(p, *m, want, tally);
-    const std::string step = eager(std::string(pass->name));
+    Passed alone(*m, p.args, want, tally);
+    const std::string step = eager(std::string(pass->name), largest);
     wrong = alone.run(step, small_vectors());
     if (wrong.empty() && !alone.refused()) wrong = broken_promise_of(step, *m, alone.now());
     // A second run may find more to do unless the pass says otherwise, but it must not go wrong.
@@ -197,12 +98,13 @@ std::string broken_passes(const Program& p, ByteSource choices, Tally& tally) {
     if (!wrong.empty()) return wrong;
   }
   // Some passes find nothing to do before others.
-  Passed in_turn(p, *m, want, tally);
-  for (const std::string& step : steps_at(2 + choices.below(kLevels - 2), tally)) {
+  Passed in_turn(*m, p.args, want, tally);
+  for (const std::string& name : steps_at(2 + choices.below(kLevels - 2), tally)) {
     const Module before = in_turn.now();
-    wrong = in_turn.run(eager(step), small_vectors());
-    if (wrong.empty() && !in_turn.refused()) wrong = broken_promise_of(eager(step), before, in_turn.now());
-    if (!wrong.empty() || in_turn.refused()) return wrong;
+    const std::string step = eager(name, largest);
+    wrong = in_turn.run(step, small_vectors());
+    if (wrong.empty() && !in_turn.refused()) wrong = broken_promise_of(step, before, in_turn.now());
+    if (!wrong.empty()) return wrong;
   }
   return broken_memory(in_turn);
 }
@@ -217,23 +119,38 @@ std::vector<std::string> every_pass() {
   std::vector<std::string> out{kWinograd, name_of_level(2), name_of_level(3)};
   for (const passes::Pass* pass : passes::all_passes()) {
     // No program that is generated asks for a gradient: the law `gradients` makes those that do.
-    if (pass != &passes::kExpandGrad) out.push_back(cat("changed by ", pass->name));
+    if (pass != &passes::kExpandGrad) out.push_back(compared_after(pass->name));
   }
   return out;
 }
 
 namespace {
 
-// A pass of those that there are, some of its parameters, and what it is for.
-std::string random_step(ByteSource& choices) {
+// What lists of parameters may hold: of any two, one says something of most programs.
+const std::map<std::string_view, std::vector<std::string>> kItems{
+    {"wrt", {"1", "2", "x", "1+2"}},
+    {"allow", {"nn.softmax", "exp+tanh", "sum+mean", "nn.layer_norm"}},
+    {"follow", {"sigmoid", "nn.conv2d+nn.dense", "divide", "concatenate"}},
+    {"deny", {"add", "multiply+maximum", "nn.relu", "nn.matmul"}},
+};
+
+// A pass of those that there are, some of its parameters, and what it is for. `wrong`: what this
+// table lacks.
+std::string random_step(ByteSource& choices, std::string& wrong) {
   const auto all = passes::all_passes();
   const passes::Pass& pass = *all[choices.below(static_cast<uint32_t>(all.size()))];
   static const std::vector<int64_t> kValues{0, 1, 2, 3, 8, 64, 1 << 20};
   std::string values;
   for (const passes::Parameter& q : pass.parameters) {
-    if (passes::is_list(q) || choices.below(2) == 0) continue;
-    const int64_t value = std::clamp(choices.choose(kValues), q.least, q.most);
-    values += cat(values.empty() ? "" : ",", q.name, "=", value);
+    if (choices.below(2) == 0) continue;
+    values += cat(values.empty() ? "" : ",", q.name, "=");
+    if (!passes::is_list(q)) {
+      values += cat(std::clamp(choices.choose(kValues), q.least, q.most));
+    } else if (const auto items = kItems.find(q.name); items != kItems.end()) {
+      values += choices.choose(items->second);
+    } else {
+      wrong = cat("let kItems say what `", q.name, "` of the pass `", pass.name, "` may hold");
+    }
   }
   return values.empty() ? std::string(pass.name) : cat(pass.name, "{", values, "}");
 }
@@ -259,15 +176,15 @@ std::string broken_pipelines(const Program& p, ByteSource choices, Tally& tally)
   if (level < kLevels) {
     steps = steps_at(level, tally);
   } else {
-    for (uint32_t n = 1 + choices.below(8); n-- > 0;) steps.push_back(random_step(choices));
+    for (uint32_t n = 1 + choices.below(8); n-- > 0;) steps.push_back(random_step(choices, wrong));
+    if (!wrong.empty()) return wrong;
   }
   const passes::RunnerOptions target = random_target(choices);
-  const Run want = interpret(*m, p.args);
-  count(want, tally);
-  Passed passed(p, *m, want, tally);
+  const auto want = std::make_shared<Expected>(*m, p.args, interpret(*m, p.args), p.smooth);
+  count(want->run(), tally);
+  Passed passed(*m, p.args, want, tally);
   for (const std::string& step : steps) {
-    wrong = passed.run(step, target);
-    if (!wrong.empty() || passed.refused()) return wrong;
+    if (wrong = passed.run(step, target); !wrong.empty()) return wrong;
   }
   // Kernels too are read back from their texts.
   const std::string text = text_of(passed.now());
@@ -301,43 +218,6 @@ std::string broken_extents(const Program& p, ByteSource, Tally& tally) {
   if (!bound) return cat("with its extents, ", wrong);
   const std::string differs = difference(interpret(*bound, p.args), interpret(*m, p.args));
   return differs.empty() ? differs : cat("with its extents: ", differs, "\n", text_of(*bound));
-}
-
-namespace {
-
-std::string broken_engine(std::string_view name, const Program& p, ByteSource& choices, Tally& tally) {
-  std::string wrong;
-  Result<Module> m = checked(p.module, wrong);
-  if (!m) return wrong;
-  const Run want = result_of_engine(*m, p.args);
-  count(want, tally);
-  if (!comparable(p, want) || want.kind == Run::Kind::kExhausted) return {};
-  const driver::Engine& engine = *driver::find_engine(name);
-  driver::Options options;
-  options.opt_level = static_cast<int>(choices.below(kLevels));
-  const driver::Prepared prepared = engine.prepare(*m, "main", options);
-  if (!prepared.run) {
-    ++tally[cat("skipped: ", prepared.skipped)];
-    return {};
-  }
-  const driver::Outcome got = prepared.run(p.args);
-  const std::string differs = difference(got, want, slack(p, want));
-  tally["agreed"] += differs.empty();
-  return differs.empty() ? differs : cat(name, " at -O", options.opt_level, ": ", differs);
-}
-
-}  // namespace
-
-std::string broken_jit(const Program& p, ByteSource choices, Tally& tally) {
-  return broken_engine("jit", p, choices, tally);
-}
-
-std::string broken_graph(const Program& p, ByteSource choices, Tally& tally) {
-  return broken_engine("graph", p, choices, tally);
-}
-
-std::string broken_artifact(const Program& p, ByteSource choices, Tally& tally) {
-  return broken_engine("aot-cpp", p, choices, tally);
 }
 
 }  // namespace relay::property

@@ -109,6 +109,10 @@ class LawTest : public testing::Test {
       EXPECT_GE(tally[std::string(law_.counts)] * 100, count_ * law_.share)
           << "too few programs counted as " << law_.counts;
     }
+    for (const auto& [what, share] : law_.at_most) {
+      if (HasFailure() || flags.count || flags.isolate) break;
+      EXPECT_LE(tally[std::string(what)] * 100, count_ * share) << "too many programs counted as " << what;
+    }
     if (HasFailure() || !law_.demands || flags.count || flags.isolate) return;
     for (const std::string& what : law_.demands())
       EXPECT_GE(tally[what], kLeastDemanded) << "too seldom " << what;

@@ -19,10 +19,6 @@ constexpr uint64_t kMostSteps = 60000;
 // Sums of a dozen products of such numbers are exact in float32.
 constexpr double kSmall = 1024;
 
-// Results of engines are away from those of the interpreter by some rounding errors of float32,
-// 6e-8 each. Winograd's filtering has errors that are a hundred times larger.
-constexpr double kSlack = 1e-4;
-
 void look_at(const Tensor& t, Run& run) {
   if (!t.dtype().is_float()) return;
   for (int64_t i = 0; i < t.size(); ++i) {
@@ -112,15 +108,10 @@ Run result_of_engine(const Module& m, const std::vector<Value>& args) {
   return out;
 }
 
-double slack(const Program& p, const Run& want) {
-  return p.smooth && !want.exact ? kSlack * want.largest : 0;
-}
+Comparison same_tensors(size_t, const Tensor& got, const Tensor& want) { return compare_exact(got, want); }
 
-bool comparable(const Program& p, const Run& want) {
-  return want.exact || (p.smooth && std::isfinite(want.largest));
-}
-
-std::string difference(const Value& got, const Value& want, double slack) {
+std::string difference(const Value& got, const Value& want, const CompareTensors& compare) {
+  size_t tensors = 0;
   std::vector<std::pair<const Value*, const Value*>> pending{{&got, &want}};
   while (!pending.empty()) {
     const auto [a, b] = pending.back();
@@ -129,8 +120,7 @@ std::string difference(const Value& got, const Value& want, double slack) {
     if (a->is_tensor()) {
       const Tensor &x = a->tensor(), &y = b->tensor();
       if (x.dtype() != y.dtype() || x.shape() != y.shape()) return cat(show(x), " instead of ", show(y));
-      const bool bounded = slack > 0 && y.dtype().is_float();
-      const Comparison c = bounded ? compare(x, y, [=](int64_t) { return slack; }) : compare_exact(x, y);
+      const Comparison c = compare(tensors++, x, y);
       if (!c.ok) return cat(show(x), " instead of ", show(y), ": ", show(c, y.shape()));
       continue;
     }
@@ -146,7 +136,7 @@ std::string difference(const Value& got, const Value& want, double slack) {
   return {};
 }
 
-std::string difference(const Run& got, const Run& want, double slack) {
+std::string difference(const Run& got, const Run& want, const CompareTensors& compare) {
   static constexpr std::string_view kKinds[] = {"a value", "a trap", "too many steps"};
   // A pass may change how many steps there are.
   if (got.kind == Run::Kind::kExhausted || want.kind == Run::Kind::kExhausted) return {};
@@ -154,19 +144,17 @@ std::string difference(const Run& got, const Run& want, double slack) {
     return cat(kKinds[static_cast<size_t>(got.kind)], " (", got.message, ") instead of ",
                kKinds[static_cast<size_t>(want.kind)], " (", want.message, ")");
   }
-  if (want.kind == Run::Kind::kValue) return difference(got.value, want.value, slack);
+  if (want.kind == Run::Kind::kValue) return difference(got.value, want.value, compare);
   if (reason_of(got.message) == reason_of(want.message)) return {};
   return cat("the trap `", got.message, "` instead of `", want.message, "`");
 }
 
-std::string difference(const driver::Outcome& got, const Run& want, double slack) {
-  if (got.kind == driver::Outcome::Kind::kExhausted)
-    return "the engine says that a limit was reached: " + got.message;
+Run run_of(const driver::Outcome& outcome) {
   Run run;
-  run.kind = got.kind == driver::Outcome::Kind::kTrap ? Run::Kind::kTrap : Run::Kind::kValue;
-  run.value = got.value;
-  run.message = got.message;
-  return difference(run, want, slack);
+  run.kind = outcome.kind == driver::Outcome::Kind::kTrap ? Run::Kind::kTrap : Run::Kind::kValue;
+  run.value = outcome.value;
+  run.message = outcome.message;
+  return run;
 }
 
 Result<Module> checked(const Module& m, std::string& wrong) {

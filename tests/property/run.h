@@ -1,12 +1,14 @@
 // Running generated programs: outcomes, and whether two of them are the same.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/diagnostics.h"
 #include "base/result.h"
 #include "driver/engines.h"
 #include "ir/module.h"
+#include "runtime/compare.h"
 #include "runtime/value.h"
 #include "tests/property/generate.h"
 
@@ -30,18 +32,19 @@ Run interpret(const Module& m, const std::vector<Value>& args, bool look_at_type
 // The same, with the result compared with the type of @main, as engines do (driver/results.h).
 Run result_of_engine(const Module& m, const std::vector<Value>& args);
 
-// How far floats of another run may be away: not at all, but for an inexact run of a smooth
-// program. A wrong element is mostly away by more than this share of the largest number.
-double slack(const Program& p, const Run& want);
-// May results be compared, although floats are combined in another order?
-bool comparable(const Program& p, const Run& want);
+// What an engine gives, which must not be a limit.
+Run run_of(const driver::Outcome& outcome);
+
+// Compares number i of the tensors of a value, taken apart in order, whose dtype and shape are the
+// wanted ones.
+using CompareTensors = std::function<Comparison(size_t i, const Tensor& got, const Tensor& want)>;
+// Bit for bit.
+Comparison same_tensors(size_t i, const Tensor& got, const Tensor& want);
 
 // How they differ; empty if they do not. Constructors are compared by name: the modules may
 // be different ones.
-std::string difference(const Run& got, const Run& want, double slack = 0);
-std::string difference(const Value& got, const Value& want, double slack = 0);
-// The same for what an engine gives, which must not come to a limit.
-std::string difference(const driver::Outcome& got, const Run& want, double slack);
+std::string difference(const Value& got, const Value& want, const CompareTensors& compare = same_tensors);
+std::string difference(const Run& got, const Run& want, const CompareTensors& compare = same_tensors);
 
 // The module with types; the message of what is wrong with it otherwise.
 Result<Module> checked(const Module& m, std::string& wrong);

@@ -3,6 +3,7 @@
 
 import asyncio
 import gc
+import os
 import pathlib
 import pickle
 import sys
@@ -127,6 +128,26 @@ class RunTest(unittest.TestCase):
             for n in (1, 3, 0):
                 x = np.full((n, 2), 0.5, np.float32)
                 np.testing.assert_array_equal(f(x), x + 1)
+
+    def test_open_shapes_and_out(self):
+        x = np.full((3, 2), 0.5, np.float32)
+        for f in self.ways(OPEN):
+            out = np.empty((3, 2), np.float32)
+            self.assertIs(f(x, out=out), out)
+            np.testing.assert_array_equal(out, x + 1)
+            for wrong in ((2, 2), (4, 2)):
+                with self.assertRaisesRegex(ValueError, r"^argument `out`.*\(%d, 2\)" % wrong[0]):
+                    f(x, out=np.empty(wrong, np.float32))
+            with self.assertRaisesRegex(ValueError, r"^argument `out` has the shape \(3, 3\)"):
+                f(x, out=np.empty((3, 3), np.float32))
+            np.testing.assert_array_equal(f(x), x + 1)
+        for f in self.ways("def @main(%x: Tensor[(n), float32], %y: Tensor[(n), float32]) { (add(%x, %y), %y) }"):
+            good, wrong = np.empty(3, np.float32), np.empty(4, np.float32)
+            with self.assertRaisesRegex(ValueError, "^argument `out`"):
+                f(x[:, 0].copy(), x[:, 1].copy(), out=(good, wrong))
+            with self.assertRaisesRegex(ValueError, "`y`") as caught:  # the input is wrong, and not `out`
+                f(x[:, 0].copy(), wrong, out=(good, good.copy()))
+            self.assertNotIn("`out`", str(caught.exception))
 
     def test_lists(self):
         for f in self.ways(LISTS):
@@ -290,7 +311,8 @@ class ArtifactTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "some.so"
             path.write_text("nothing")
-            for wrong in (path, pathlib.Path(folder) / "absent.so"):
+            os.mkfifo(pathlib.Path(folder) / "pipe.so")
+            for wrong in (path, pathlib.Path(folder) / "absent.so", pathlib.Path(folder), pathlib.Path(folder) / "pipe.so"):
                 with self.assertRaises(relay.DiagnosticError) as caught:
                     relay.open(wrong)
                 self.assertEqual(caught.exception.slug, "cannot-load")

@@ -32,7 +32,10 @@ python::Signature signature_of(const Module& m, const std::string& function) {
 
 // NumPy has no dtype for it without the package ml_dtypes, which Debian has not.
 bool numpy_lacks(const python::TypeEntry& type) {
-  return type.kind == python::TypeEntry::Kind::kTensor && type.dtype.code >= DTypeCode::kBFloat;
+  static const bool has_ml_dtypes =
+      !py::module_::import("importlib.util").attr("find_spec")("ml_dtypes").is_none();
+  return !has_ml_dtypes && type.kind == python::TypeEntry::Kind::kTensor &&
+         type.dtype.code >= DTypeCode::kBFloat;
 }
 
 bool is_of(const py::error_already_set& error, const char* name) {

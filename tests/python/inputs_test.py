@@ -75,7 +75,8 @@ class InputsTest(unittest.TestCase):
             def __dlpack__(self, **options):
                 raise AssertionError("the memory of the device is not asked for")
 
-        self.refused(ValueError, "`x`", "memory of a device (DLPack's number 2)", "x.cpu()", args=(OnDevice(), self.y))
+        self.refused(ValueError, "`x`", "memory of a device (DLPack's number 2)", "x.cpu() of PyTorch's", "x.get() of CuPy's",
+                     args=(OnDevice(), self.y))
         self.refused(ValueError, "`out`", "memory of a device (DLPack's number 2)", out=OnDevice())
 
     def test_tensors_of_other_packages(self):
@@ -216,6 +217,22 @@ class InputsTest(unittest.TestCase):
                                       ((True, 1.5, 1.0), TypeError, "`i`"), ((True, 1, "1"), TypeError, "`f`"),
                                       ((True, 2**70, 1.0), ValueError, "`i` is beyond")):
                 with self.assertRaisesRegex(kind, says):
+                    f(*wrong)
+
+    def test_numbers_that_only_infinity_is_near(self):
+        model = relay.parse("def @main(%h: float16, %f: float32, %d: float64) { (%h, %f, %d) }")
+        for f in (lambda *a: relay.interpret(model, *a), relay.jit(model), relay.compile(model, level=1)):
+            for good in ((65519.0, 3.4e38, 1.7e308), (65504, 10**38, 10**308), (float("inf"), float("-inf"), float("inf")),
+                         (1e-300, 1e-300, 5e-324)):
+                expected = [np.float16(good[0]), np.float32(good[1]), np.float64(good[2])]
+                self.assertEqual([v.item() for v in f(*good)], [v.item() for v in expected])
+            self.assertTrue(all(np.isnan(v) for v in f(float("nan"), float("nan"), float("nan"))))
+            for i, number, name in ((0, 65520.0, "`h` .* float16"), (0, 70000, "`h` .* float16"), (1, 1e39, "`f` .* float32"),
+                                    (1, -1e300, "`f` .* float32"), (1, np.float64(1e300), "`f` .* float32"),
+                                    (1, 10**400, "`f` .* float32"), (2, -(10**400), "`d` .* float64")):
+                wrong = [1.0, 1.0, 1.0]
+                wrong[i] = number
+                with self.assertRaisesRegex(ValueError, f"argument {name.replace('.*', 'is beyond what')} holds"):
                     f(*wrong)
 
     def test_values_of_data_types(self):

@@ -3,6 +3,7 @@
 
 import copy
 import gc
+import os
 import pathlib
 import pickle
 import subprocess
@@ -82,6 +83,32 @@ class LifetimeTest(unittest.TestCase):
                 np.testing.assert_array_equal(again(X), X + 1)
                 self.assertEqual((again.inputs, again.outputs), (f.inputs, f.outputs))
                 self.assertEqual(type(again), type(f))
+
+    def test_copies_are_of_what_was_opened(self):
+        other = relay.compile(relay.parse(TEXT.replace("add", "multiply")), level=1)
+        for lose in (other.save, os.unlink):  # another file is at its path then, or none
+            with tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder) / "m.so"
+                self.compiled.save(path)
+                f = relay.open(path)
+                lose(path)
+                saved = path.with_name("saved.so")
+                f.save(saved)
+                for again in (f, pickle.loads(pickle.dumps(f)), copy.copy(f), copy.deepcopy(f), relay.open(saved)):
+                    np.testing.assert_array_equal(again(X), X + 1)
+
+    def test_files_are_let_go(self):
+        def count():
+            return len(os.listdir("/proc/self/fd"))
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "m.so"
+            self.compiled.save(path)
+            relay.open(path)
+            before = count()
+            with relay.open(path, threads=1):
+                self.assertEqual(count(), before + 1)
+            self.assertEqual(count(), before)
 
     def test_a_pickle_in_another_process(self):
         program = f"""

@@ -7,14 +7,15 @@ import pickle
 import signal
 import unittest
 import warnings
+import weakref
 
 import numpy as np
 
 import relay
 from relay import _relay
 
-PICKLED = {"Compiled", "Data", "Diagnostic", "DiagnosticError", "DiagnosticWarning", "Executable", "LimitError", "Error",
-           "Module", "Span", "TrapError"}
+PICKLED = {"Compiled", "Data", "Diagnostic", "DiagnosticError", "DiagnosticWarning", "Dim", "Executable", "LimitError", "Error",
+           "Module", "Span", "TrapError", "Type"}
 CLASSES = {name: value for name in relay.__all__ if isinstance(value := getattr(relay, name), type)}
 BOUND = {name: value for name, value in CLASSES.items() if value.__module__ == "relay._relay" and "__reduce_ex__" in vars(value)}
 
@@ -58,6 +59,11 @@ class ObjectsTest(unittest.TestCase):
         self.assertEqual(set(self.objects), set(CLASSES))
         self.assertGreater(len(BOUND), 20)
 
+    def test_weak_references(self):
+        for name, value in self.objects.items():
+            with self.subTest(name):
+                self.assertIs(weakref.ref(value)(), value)
+
     def copies(self, value):
         """Each way to copy the object, by its name."""
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
@@ -83,6 +89,19 @@ class ObjectsTest(unittest.TestCase):
                     np.testing.assert_array_equal(call()(x), [2, 2])
         for way, call in self.copies(self.objects["Module"]):
             self.assertEqual(call().text(), self.objects["Module"].text(), way)
+
+    def test_copies_of_types_and_extents(self):
+        generic = relay.parse("def @id[A](%x: A) -> A { %x }\ndef @main(%x: int32) { @id(%x) }")["id"].type
+        for value in (relay.Type("int64"), relay.Type("(Tensor[(n, 2*n + 1, ?), float16], fn(bool) -> ())"), generic,
+                      relay.Dim("n"), relay.Dim("2*n // 3"), relay.Dim("7")):  # fmt: skip
+            for way, call in self.copies(value):
+                with self.subTest(str(value), way=way):
+                    self.assertEqual(call(), value)
+                    self.assertEqual(hash(call()), hash(value))
+        tree = relay.parse("type Tree { Leaf, Node(Tree, Tree) }\ndef @main(%x: Tree) { %x }")["main"].type
+        self.assertEqual(copy.deepcopy(tree), tree)
+        with self.assertRaisesRegex(TypeError, "Tree.* cannot be pickled alone.*: pickle the module"):
+            pickle.dumps(tree)
 
     def test_functions(self):
         for name in set(relay.__all__) - set(CLASSES):

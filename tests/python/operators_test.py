@@ -2,7 +2,11 @@
 """relay.ops: each operator is a function of Python, made from the table of operators."""
 
 import inspect
+import os
 import pickle
+import signal
+import subprocess
+import sys
 import unittest
 
 import numpy as np
@@ -106,6 +110,57 @@ class MistakesTest(unittest.TestCase):
 
         self.assertEqual(self.refused(lambda x: ops.sum(x, axis=Fails()), error=ZeroDivisionError), "mine")
 
+    def test_attributes_that_use_the_program(self):
+        """To read an attribute runs the caller's code."""
+        net = relay.parse("def @main(%x: Tensor[(2, 3), float32]) { nn.relu(%x) }")
+        (call,) = [e for e in net.expressions() if e.kind == "call"]
+
+        class Number:
+            def __index__(self):
+                return len(ops.negative(call).shape) - 1
+
+        class Rate:
+            def __float__(self):
+                return 1.0 / len(ops.negative(call).shape)
+
+        class Axes(np.ndarray):
+            def tolist(self):
+                return [len(ops.negative(call).shape) - 1]
+
+        def late(*_):
+            raise TimeoutError("it waits for itself")
+
+        before = signal.signal(signal.SIGALRM, late)
+        signal.alarm(30)
+        try:
+            for given in (Number(), [Number()], np.zeros(1, int).view(Axes)):
+                self.assertEqual(ops.sum(call, axis=given).attributes["axis"], ops.sum(call, axis=[1]).attributes["axis"])
+            self.assertEqual(ops.nn.leaky_relu(call, alpha=Rate()).attributes["alpha"], "0.5")
+        finally:
+            signal.alarm(0)
+            signal.signal(signal.SIGALRM, before)
+
+    @unittest.skipIf("asan" in os.environ.get("LD_PRELOAD", ""), "its allocator ends the process")
+    def test_a_lack_of_memory(self):
+        program = f"""
+import resource, sys
+sys.path[:0] = {sys.path!r}
+import relay
+from relay import ops
+def transposed(x):
+    axes = [0] * 4_000_000
+    pages = int(open("/proc/self/statm").read().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (48 << 20), resource.RLIM_INFINITY))
+    try:
+        ops.transpose(x, axes=axes)
+    except MemoryError:
+        print("MemoryError")
+    return x
+relay.trace(transposed, ["Tensor[(3), float32]"])
+"""
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "MemoryError\n", ""))
+
     def test_arguments(self):
         said = self.refused(lambda x: ops.add(x))
         self.assertEqual(said, "`add` takes 2 arguments (lhs, rhs), and 1 is given: `rhs` is missing")
@@ -121,6 +176,35 @@ class MistakesTest(unittest.TestCase):
         self.assertIn("argument `rhs` is the number 1.5, which no int32 is", said)
         said = self.refused(lambda x: x + 300, "uint8", error=ValueError)
         self.assertIn("the number 300, which is beyond what uint8 holds", said)
+        said = self.refused(lambda x: x + 10**400, error=ValueError)
+        self.assertIn("`add`: argument `rhs` is the number 1000000000000000000000000000000000000000..., which is beyond what float32", said)
+        said = self.refused(lambda x: x + 10**5000, error=ValueError)
+        self.assertIn("`add`: argument `rhs` is the number of too many digits to show, which is beyond what float32 holds", said)
+        said = self.refused(lambda x: x * -1e39, error=ValueError)
+        self.assertIn("`multiply`: argument `rhs` is the number -1e+39, which is beyond what float32 holds", said)
+
+    def test_extents_have_no_truth_value(self):
+        def odd(x):
+            return x + 1 if x.shape[0] % 2 else x
+
+        def endless(x):
+            while x.shape[0] - 1:
+                x = x[:1]
+            return x
+
+        for function, shown in ((odd, "n % 2"), (lambda x: x if not x.shape[0] else x + 1, "n"), (endless, "n - 1"),
+                                (lambda x: x if x.shape[0] and x.ndim else x + 1, "n")):
+            with self.assertRaises(TypeError) as caught:
+                relay.trace(function, ["Tensor[(n), float32]"])
+            self.assertEqual(str(caught.exception), "an extent that only a run knows has no truth value, and this one is "
+                             f"{shown}: relay.if_ decides when it runs")
+        for extent, value in (("3", True), ("0", False), ("n - n", False), ("2*n - 2*n + 3", True)):
+            self.assertIs(bool(relay.Dim(extent)), value, extent)
+        for n in (4, 5):  # what is known decides
+            result = relay.interpret(relay.trace(odd, [f"Tensor[({n}), float32]"]), np.zeros(n, np.float32))
+            np.testing.assert_array_equal(result, np.full(n, n % 2))
+        with self.assertRaisesRegex(TypeError, "has no truth value, and this one is \\?:"):
+            bool(relay.Dim("?"))
 
     def test_values_that_contain_themselves(self):
         loop = []

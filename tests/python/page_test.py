@@ -8,6 +8,7 @@ import pathlib
 import re
 import tempfile
 import unittest
+from unittest import mock
 
 PAGE = pathlib.Path("docs/python.md").absolute()
 MODELS = pathlib.Path("examples").absolute()
@@ -25,6 +26,16 @@ class PageTest(unittest.TestCase):
                 for block in blocks:
                     line = text[: block.start(1)].count("\n")
                     exec(compile("\n" * line + block[1], PAGE, "exec"), names)
+                self.check_bar(names)
+
+    def check_bar(self, names):
+        """What the page gives to a bar of tqdm moves it to its end."""
+        said = []
+        bar = mock.Mock(spec=["set_description"], total=None, n=0)
+        bar.set_description.side_effect = lambda what: said.append((bar.n, bar.total, what))
+        names["relay"].compile(names["model"], level=1, progress=names["moves"](bar))
+        self.assertEqual([what for _, _, what in said], ["passes and kernels", "C++ compiler", "opening", "done"])
+        self.assertEqual([(n, total) for n, total, _ in said], [(0, 3), (1, 3), (2, 3), (3, 3)])
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import types
 import unittest
 
 import relay
-from relay import _relay
+from relay import _relay, display
 
 STUB = pathlib.Path(relay.__file__).with_name("_relay.pyi")
 OPS_STUB = STUB.with_name("ops.pyi")
@@ -105,6 +105,11 @@ class StubTest(unittest.TestCase):
             self.assertEqual(public(names_in(statement.body)), public(vars(own)), statement.name)
             compared += len(statement.body)
         self.assertGreater(compared, 30)
+
+    def test_classes_that_show_themselves(self):
+        typed = {s.name for s in self.stub.body if isinstance(s, ast.ClassDef) and "_repr_html_" in names_in(s.body)}
+        self.assertEqual(typed, set(display.SHOWN))
+        self.assertEqual(typed, {name for name, value in vars(_relay).items() if hasattr(value, "_repr_html_")})
 
     def same_parameters(self, statement, bound, name):
         """How many functions were compared: 0 or 1."""

@@ -47,7 +47,8 @@ class Joiner {
     model.erase(0, begins);
     const size_t number = count_++;
     const std::string begin =
-        cat("#undef RELAY_RUNTIME_RELAY_H_\n#undef RELAY_RUNTIME_DENORMALS_H_\n#undef RELAY_KERNELS_H_\n",
+        cat("#undef RELAY_RUNTIME_RELAY_H_\n#undef RELAY_RUNTIME_DENORMALS_H_\n",
+            "#undef RELAY_BASE_USABLE_CORES_H_\n#undef RELAY_KERNELS_H_\n",
             gpu_ ? "#undef RELAY_PARALLEL_DECLARED\n" : "", "namespace artifact_", number, " {\n");
     kernels_ += cat(begin, alone(declarations + kernels, artifact, number), "}\n");
     model_ += cat(begin, alone(header + declarations + model, artifact, number),

@@ -3,11 +3,9 @@
 #include <map>
 
 #include "base/cat.h"
-#include "driver/tolerance.h"
 #include "interp/machine.h"
 #include "ir/builder.h"
 #include "op/operators.h"
-#include "passes/reference.h"
 #include "tests/sweep/propose.h"
 #include "tests/sweep/values.h"
 #include "typecheck/check.h"
@@ -152,8 +150,7 @@ void interpret(Case& c) {
   options.max_bytes = kMostBytes;
   c.want = driver::outcome_of([&] { return interp::Machine(c.module, options).call("main", c.args); });
   if (c.want.kind != driver::Outcome::Kind::kValue) return;
-  c.wanted = passes::tensors_of(c.want.value);
-  c.bounds = driver::bounds_for(c.module, "main", c.args, c.want.value);
+  c.wanted = driver::wanted_of(c.module, "main", c.args, c.want.value);
 }
 
 std::string literal(const Tensor& t, size_t axis, int64_t& next) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "driver/engines.h"
+#include "driver/tolerance.h"
 #include "ir/module.h"
-#include "runtime/compare.h"
 #include "tests/property/bytes.h"
 #include "tests/sweep/seeds.h"
 
@@ -17,10 +17,9 @@ struct Case {
   Module module;  // checked; @main is the call
   std::vector<Value> args;
   driver::Outcome want;
-  std::vector<Tensor> wanted;  // the tensors of a value
-  std::vector<Bound> bounds;   // by the operator's own tolerance
-  bool is_symbolic = false;    // some extents of parameters are shape variables
-  std::string wrong = {};      // the checker refuses what the relation takes; nothing else is set then
+  driver::Wanted wanted;     // if that is a value: what engines have to give
+  bool is_symbolic = false;  // some extents of parameters are shape variables
+  std::string wrong = {};    // the checker refuses what the relation takes; nothing else is set then
 };
 
 // The case that the bytes stand for, in the context of `empty`. `id` goes into the names of shape

@@ -68,7 +68,7 @@ void run_cases(const Setting& setting, std::span<const Case> cases, size_t traps
     if (setting.engine == "graph" && c.is_symbolic) continue;
     if (c.want.kind == Kind::kExhausted) continue;
     if (c.want.kind == Kind::kValue) {
-      together.push_back({cat(i), c.module, c.args, c.wanted, c.bounds});
+      together.push_back({cat(i), c.module, c.args, c.wanted});
     } else if (traps > 0) {
       --traps;
       if (const std::string wrong = alone(setting, c); !wrong.empty()) on_finding(i, wrong);

@@ -8,7 +8,6 @@
 #include "base/cat.h"
 #include "base/stopwatch.h"
 #include "driver/tolerance.h"
-#include "interp/machine.h"
 #include "op/apply.h"
 #include "passes/reference.h"
 #include "tools/debug/names.h"
@@ -18,58 +17,33 @@
 namespace relay::tools {
 namespace {
 
-// What one run of a call must give.
-struct Wanted {
-  std::vector<Tensor> tensors;
-  std::vector<Bound> bounds;
-};
+using driver::Wanted;
 
 struct Call {
   RecordedCall recorded;
   std::vector<Wanted> wanted;  // one a run
 };
 
-// Is there one right result to the bit? A C function is the same for all who call it.
-bool is_exact(const RecordedCall& call) {
-  return call.op ? call.op->tolerance.kind == op::Tolerance::Kind::kExact : call.kernel->external != nullptr;
-}
-
-// The definition in float64, rounded once to the dtypes of the result. What is exact, or no float,
-// is by definition what the interpreter gave: in float64 a rounding might fall elsewhere.
-std::vector<Wanted> wanted_of(const Module& m, const RecordedCall& call, Denormals denormals) {
+// What each run of a call must give.
+std::vector<Wanted> wanted_of_runs(const Module& m, const RecordedCall& call, Denormals denormals) {
   const Module own = module_of(m, {&call});
-  const bool exact = is_exact(call);
-  const Module wide = exact ? own : passes::widened(own);
   std::vector<Wanted> out;
   for (const RecordedCall::Run& run : call.runs) {
+    if (call.kernel && call.kernel->external) {  // everybody calls the same C function
+      out.push_back(Wanted::exact(run.result));
+      continue;
+    }
     std::vector<Value> args;
     append_inputs(call, run, args);
-    Wanted w;
-    w.tensors = passes::tensors_of(run.result);
-    if (!exact) {
-      std::vector<Value> wide_args;
-      for (const Value& v : args) wide_args.push_back(passes::widened(v, wide));
-      const std::vector<Tensor> reference = passes::tensors_of(interp::Machine(wide).call("main", wide_args));
-      for (size_t i = 0; i < w.tensors.size(); ++i) {
-        if (w.tensors[i].dtype().is_float()) w.tensors[i] = reference[i].converted(w.tensors[i].dtype());
-      }
-    }
-    // The bound of one operator needs no run to measure. A kernel has that of a network.
-    if (call.kernel && exact) {
-      w.bounds.assign(w.tensors.size(), [](int64_t) { return 0.0; });
-    } else {
-      w.bounds = driver::bounds_for(own, "main", args, run.result, denormals);
-    }
-    out.push_back(std::move(w));
+    out.push_back(driver::wanted_of(own, "main", args, run.result, denormals));
   }
   return out;
 }
 
 void compare_run(driver::VerifyRow& row, const Wanted& wanted, std::span<const Tensor> got, size_t run) {
-  for (size_t i = 0; i < wanted.tensors.size(); ++i) {
-    const std::string output = analysis::output_name(i, wanted.tensors.size());
-    row.add(compare(got[i], wanted.tensors[i], wanted.bounds[i]),
-            run == 0 ? output : cat(output, " of evaluation ", run + 1), wanted.tensors[i].shape());
+  for (size_t i = 0; i < wanted.own.size(); ++i) {
+    const std::string output = analysis::output_name(i, wanted.own.size());
+    row.add(wanted, i, got[i], run == 0 ? output : cat(output, " of evaluation ", run + 1));
   }
 }
 
@@ -105,7 +79,7 @@ bool run_batch(const driver::Prepared& prepared, std::span<const Call* const> ba
     size_t next = 0;
     for (size_t k = 0; k < batch.size(); ++k) {
       const std::vector<Wanted>& wanted = batch[k]->wanted;
-      const size_t count = wanted[0].tensors.size();
+      const size_t count = wanted[0].own.size();
       if (run < wanted.size()) compare_run(rows[k], wanted[run], std::span(got).subspan(next, count), run);
       next += count;
     }
@@ -195,7 +169,7 @@ OperatorReport verify_every_op(const Module& m, std::string_view function, const
   for (RecordedCall& call : recording.calls) {
     progress.step("the reference of every operator", calls.size(), recording.calls.size());
     report.operators.push_back(describe(m, call, names, is_listed));
-    std::vector<Wanted> wanted = wanted_of(m, call, options.denormals);
+    std::vector<Wanted> wanted = wanted_of_runs(m, call, options.denormals);
     calls.push_back({std::move(call), std::move(wanted)});
   }
   std::vector<const Call*> all;
@@ -233,6 +207,12 @@ std::string show(const OperatorReport& report) {
                        counted(driver::Verdict::kFailed), counted(driver::Verdict::kSkipped),
                        worst ? fmt::format("{:.3g}", worst->rows[e].worst.needed) : "",
                        worst && worst->rows[e].worst.needed > 0 ? worst->name() : "");
+  }
+  for (const OperatorRow& o : report.operators) {
+    const auto uncapped = std::find_if(o.rows.begin(), o.rows.end(),
+                                       [](const driver::VerifyRow& r) { return !r.uncapped.empty(); });
+    if (uncapped != o.rows.end())
+      out += cat("the bound of ", o.name(), " is not capped: ", uncapped->uncapped, "\n");
   }
   for (const OperatorRow& o : report.operators) {
     if (o.ok()) continue;

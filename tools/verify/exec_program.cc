@@ -49,16 +49,15 @@ void fail(driver::VerifyRow& row, std::string why) {
   if (row.failed.empty()) row.failed = std::move(why);
 }
 
-// Each tensor of a result against the one in its place, by a comparison of two tensors.
+// Calls `compare` for the index of each tensor of a result, if there are as many as are wanted.
 template <class Compare>
-void compare_all(driver::VerifyRow& row, const Value& got, const Value& want, const Compare& compare) {
-  const std::vector<Tensor> a = passes::tensors_of(got), b = passes::tensors_of(want);
-  if (a.size() != b.size()) {
-    fail(row, cat("gives ", a.size(), " tensors where ", b.size(), " are expected"));
+void compare_all(driver::VerifyRow& row, const std::vector<Tensor>& got, size_t wanted,
+                 const Compare& compare) {
+  if (got.size() != wanted) {
+    fail(row, cat("gives ", got.size(), " tensors where ", wanted, " are expected"));
     return;
   }
-  for (size_t i = 0; i < a.size(); ++i)
-    row.add(compare(a[i], b[i], i), analysis::output_name(i, a.size()), b[i].shape());
+  for (size_t i = 0; i < wanted; ++i) compare(i, analysis::output_name(i, wanted));
 }
 
 // The interpreter's outcome against what the file says.
@@ -81,15 +80,14 @@ void expect(driver::VerifyRow& row, const CallLine& call, const driver::Outcome&
   row.result = got.value;
   if (call.assertion == "agrees") return;
   const Value want = value_of(call.expected, type.result, m);
-  if (call.assertion == "~") {
-    const double tolerance = call.tolerance > 0 ? call.tolerance : kWrittenDigits;
-    compare_all(row, got.value, want, [&](const Tensor& a, const Tensor& b, size_t) {
-      return compare(a, b, written_bound(b, tolerance));
-    });
-    return;
-  }
-  compare_all(row, got.value, want,
-              [](const Tensor& a, const Tensor& b, size_t) { return compare_exact(a, b); });
+  const std::vector<Tensor> a = passes::tensors_of(got.value), b = passes::tensors_of(want);
+  const bool is_exact = call.assertion == "==";
+  const double tolerance = call.tolerance > 0 ? call.tolerance : kWrittenDigits;
+  compare_all(row, a, b.size(), [&](size_t i, const std::string& name) {
+    row.add(compare(a[i], b[i], is_exact ? Bound::exact() : written_bound(b[i], tolerance)), name,
+            b[i].shape());
+  });
+  if (!is_exact) return;
   // Constructors too.
   const std::string is = interp::show(got.value), was = interp::show(want);
   if (row.ok && is != was) fail(row, cat("gives ", is, " where ", was, " is expected"));
@@ -205,7 +203,7 @@ std::vector<driver::VerifyRow> ExecProgram::run(const CallLine& call, const driv
     expect(rows[0], call, want, type, module_);
     if (!rows[0].ok) return {rows[0]};  // engines cannot be compared with what is wrong
 
-    std::optional<std::vector<Bound>> bounds;  // as soon as somebody needs them
+    std::optional<driver::Wanted> wanted;  // as soon as somebody needs it
     for (size_t i = 0; i < others.size(); ++i) {
       driver::VerifyRow& row = rows[i + 1];
       driver::Prepared& p = prepared(others[i], call.function, options, row);
@@ -223,9 +221,10 @@ std::vector<driver::VerifyRow> ExecProgram::run(const CallLine& call, const driv
         fail(row, cat("traps with the message `", got.message, "` where the interpreter says `", want.message,
                       "`"));
       if (want.kind != driver::Outcome::Kind::kValue) continue;
-      if (!bounds) bounds = driver::bounds_for(module_, call.function, args, want.value, options.denormals);
-      compare_all(row, got.value, want.value,
-                  [&](const Tensor& a, const Tensor& b, size_t k) { return compare(a, b, (*bounds)[k]); });
+      if (!wanted) wanted = driver::wanted_of(module_, call.function, args, want.value, options.denormals);
+      const std::vector<Tensor> tensors = passes::tensors_of(got.value);
+      compare_all(row, tensors, wanted->own.size(),
+                  [&](size_t k, const std::string& name) { row.add(*wanted, k, tensors[k], name); });
       row.result = got.value;
     }
   }

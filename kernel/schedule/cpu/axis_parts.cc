@@ -28,6 +28,7 @@ AxisParts in_parts(const AnchoredStage& anchored, size_t axis, int64_t width, si
   const auto moved = [&](Expr e) {
     return simplify(substitute(e, {{whole.var.get(), out.element[axis]}}), s.bounds);
   };
+  s.init = moved(s.init);
   s.value = moved(s.value);
   s.next = moved(s.next);
   return out;

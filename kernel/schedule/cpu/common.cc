@@ -30,14 +30,13 @@ bool vectorizable(Expr e, Expr var, const Bounds& bounds) {
 }
 
 ForKind outer_kind(const Job& job, const std::vector<Expr>& space) {
-  constexpr int64_t kWorthThreads = 32768;
   if (!job.settings.parallel) return ForKind::kSerial;
   int64_t work = 1;
   for (Expr e : space) {
     if (e->kind != ExprKind::kInt) return ForKind::kParallel;
     if (__builtin_mul_overflow(work, std::max<int64_t>(e->int_value, 1), &work)) return ForKind::kParallel;
   }
-  return work >= kWorthThreads ? ForKind::kParallel : ForKind::kSerial;
+  return work >= job.settings.worth_threads ? ForKind::kParallel : ForKind::kSerial;
 }
 
 Stmt write_rest(Writer& w, Expr extent, int64_t size, const std::function<Stmt(Expr, int64_t)>& body) {

@@ -349,6 +349,13 @@ TEST_F(Cpu, KernelsWithoutElementsDoNothing) {
   check(k_.finish("k", "", {y}));
 }
 
+TEST_F(Cpu, SmallLoopsAreSharedIfTheSettingsSaySo) {
+  const Kernel k = convolution(2, 3, 4, 3, 1, 1);
+  EXPECT_EQ(show(scheduled(k)).find("parallel"), std::string::npos);
+  const Kernel shared = schedule_for_cpu(k, cpu_with(4), {.worth_threads = 1});
+  EXPECT_NE(show(shared).find("parallel"), std::string::npos);
+}
+
 TEST_F(Cpu, LevelZeroChangesNothing) {
   const Kernel k = convolution(2, 3, 4, 3, 1, 1);
   EXPECT_EQ(schedule_for_cpu(k, cpu_with(8), {.opt_level = 0}).body, k.body);
