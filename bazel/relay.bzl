@@ -3,16 +3,6 @@
 load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
 load("//bazel:layers.bzl", "users_of")
 
-# Folders whose files .bazelrc has compiled with -O1.
-_COMMANDS = ["bench", "driver", "frontend", "tests", "toolchain", "tools"]
-
-def _is_fast(package):
-    return package.split("/")[0] not in _COMMANDS
-
-def including(header):
-    """The options of a file that begins with the standard headers: precompiled_header HEADER of this folder."""
-    return ["-include", "bazel/%s.h" % header, "-Winvalid-pch"]
-
 def relay_library(
         name,
         deps = [],
@@ -45,7 +35,6 @@ def relay_library(
     places = [""] + [f + "/" for f in folders]
     tests = native.glob([p + "*_test.cc" for p in places], exclude = exclude, allow_empty = True)
     testing = native.glob(["testing.cc"], exclude = exclude, allow_empty = True)
-    own_header = "for_libraries" if _is_fast(native.package_name()) else "for_commands"
     cc_library(
         name = name,
         srcs = native.glob([p + "*.cc" for p in places], exclude = exclude + tests + testing, allow_empty = True),
@@ -53,26 +42,23 @@ def relay_library(
         data = data,
         linkopts = linkopts,
         visibility = visibility or users_of(native.package_name()),
-        copts = including(own_header),
-        deps = deps + ["//bazel:" + own_header],
+        deps = deps,
     )
     for source in testing:
         cc_library(
             name = "testing",
             testonly = True,
             srcs = [source],
-            copts = including("for_tests"),
             visibility = ["//:__subpackages__"],
-            deps = [":" + name, "//bazel:for_tests", "//tests/support:gtest_main"],
+            deps = [":" + name, "//tests/support:gtest_main"],
         )
         test_deps = test_deps + [":testing"]
-    test_deps = {d: None for d in [":" + name, "//bazel:for_tests", "//tests/support:gtest_main"] + test_deps}
+    test_deps = {d: None for d in [":" + name, "//tests/support:gtest_main"] + test_deps}
     for test in tests:
         cc_test(
             name = test[:-len(".cc")],
             size = test_size,
             srcs = [test],
-            copts = including("for_tests"),
             data = test_data,
             deps = test_deps.keys(),
         )
