@@ -1,4 +1,7 @@
-"""precompiled_header: standard headers that GCC reads once, and not for every file that includes them."""
+"""precompiled_header: headers that GCC reads once, and not for every file that includes them.
+
+Other compilers get an empty one, so a file that lacks an include fails to compile there (`./dev nightly clang`).
+"""
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
@@ -15,7 +18,7 @@ def _compile(ctx, toolchain, inputs, header, out):
         feature_configuration = features,
         output_file = out.path,
         preprocessor_defines = inputs.defines,
-        quote_include_directories = inputs.quote_includes,
+        quote_include_directories = depset(["."], transitive = [inputs.quote_includes]),
         source_file = header.path,
         system_include_directories = depset(transitive = [inputs.system_includes, inputs.includes]),
         use_pic = True,
@@ -26,7 +29,7 @@ def _compile(ctx, toolchain, inputs, header, out):
         arguments = cc_common.get_memory_inefficient_command_line(variables = variables, **tool),
         env = cc_common.get_environment_variables(variables = variables, **tool),
         executable = cc_common.get_tool_for_action(**tool),
-        inputs = depset([header], transitive = [toolchain.all_files, inputs.headers]),
+        inputs = depset([header] + ctx.files.srcs, transitive = [toolchain.all_files, inputs.headers]),
         mnemonic = "CppPrecompile",
         outputs = [out],
         progress_message = "Compiling %s once for all" % header.short_path,
@@ -36,23 +39,22 @@ def _precompiled_header_impl(ctx):
     toolchain = find_cpp_toolchain(ctx)
     inputs = cc_common.merge_cc_infos(cc_infos = [d[CcInfo] for d in ctx.attr.deps]).compilation_context
     header = ctx.actions.declare_file(ctx.label.name + ".h")
-    ctx.actions.expand_template(output = header, substitutions = {}, template = ctx.file.src)
-    files = [header]
-
-    # Other compilers read the header itself.
-    if toolchain.compiler != "clang":
+    is_gcc = toolchain.compiler != "clang"
+    ctx.actions.write(header, "".join(['#include "%s"\n' % f.path for f in ctx.files.srcs if is_gcc]))
+    files = [header] + ctx.files.srcs
+    if is_gcc:
         precompiled = ctx.actions.declare_file(ctx.label.name + ".h.gch")
         _compile(ctx, toolchain, inputs, header, precompiled)
         files.append(precompiled)
     return [CcInfo(compilation_context = cc_common.create_compilation_context(headers = depset(files)))]
 
 precompiled_header = rule(
-    doc = "NAME.h, a copy of `src`, and beside it what GCC takes for it. Files that are compiled with the same options include it by `-include`.",
+    doc = "NAME.h, which includes `srcs`, and beside it what GCC takes for it where options are the same.",
     implementation = _precompiled_header_impl,
     attrs = {
         "copts": attr.string_list(doc = "beyond those of the command line: the ones of the files that include it"),
         "deps": attr.label_list(doc = "whose headers it includes", providers = [CcInfo]),
-        "src": attr.label(allow_single_file = [".h"], mandatory = True),
+        "srcs": attr.label_list(allow_files = [".h"], mandatory = True),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
     },
     fragments = ["cpp"],
