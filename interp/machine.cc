@@ -324,7 +324,7 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
   try {
     const std::vector<Tensor> inputs = op::flatten(args);
     auto made = options_.run_kernel ? options_.run_kernel(*kernel, inputs)
-                                    : kernel::execute(checked_kernel(*kernel), inputs);
+                                    : kernel::execute(checked_kernel(*kernel), inputs, [&] { watch_.work(); });
     for (Tensor& t : made) results.push_back(Value(std::move(t)));
   } catch (const Trap& trap) {
     throw Trap(trap.what(), trap.span.known() ? trap.span : span);
