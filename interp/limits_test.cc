@@ -104,8 +104,9 @@ TEST(Limits, TimeEndsWhatNeverEnds) {
 TEST(Limits, EndALongKernel) {
   const Value x(Tensor(kFloat32, {1}));
   const auto said = [&](const Limits& limits) { return exhausted("main", {x}, limits, kLongKernel); };
-  EXPECT_EQ(said({.fuel = 1000}).find("the program took more than 1000 steps (--fuel), in @main at p.relay:13:"),
-            0u);
+  EXPECT_EQ(
+      said({.fuel = 1000}).find("the program took more than 1000 steps (--fuel), in @main at p.relay:13:"),
+      0u);
   EXPECT_EQ(said({.max_time = 50ms}).find("the program ran for more than 0.05 s (--max-time), in @main at "),
             0u);
   std::atomic<bool> cancel = false;
