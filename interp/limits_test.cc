@@ -53,7 +53,7 @@ kernel @sum(x: float32[1]) -> (y: float32[1]) {
   for i in 1099511627776 {
     block y {
       reduction v in 1099511627776 = i;
-      reads x[0];
+      reads x[0], y[0];
       writes y[0];
       init { y[0] = 0f; }
       y[0] = y[0] + x[0];
