@@ -3,6 +3,19 @@
 load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
 load("//bazel:layers.bzl", "users_of")
 
+# Commands and readers of files spend their time in the libraries, and compiling them is a third of a build.
+_QUICK_FOLDERS = ["bench", "driver", "frontend", "tests", "toolchain", "tools"]
+
+# How these, and tests, are compiled. `--config=debug` optimises nothing in them.
+QUICK = select({
+    "//bazel:debug": [],
+    "//conditions:default": ["-O1"],
+})
+
+def _beginning_with(header):
+    """The options of files that begin with a precompiled header of this folder; that it does not fit is an error."""
+    return ["-include", "bazel/%s.h" % header, "-Winvalid-pch"]
+
 def relay_library(
         name,
         deps = [],
@@ -35,30 +48,36 @@ def relay_library(
     places = [""] + [f + "/" for f in folders]
     tests = native.glob([p + "*_test.cc" for p in places], exclude = exclude, allow_empty = True)
     testing = native.glob(["testing.cc"], exclude = exclude, allow_empty = True)
+    is_quick = native.package_name().split("/")[0] in _QUICK_FOLDERS
+    header = "standard_quick" if is_quick else "standard"
+    copts_of_tests = QUICK + _beginning_with("tests")
     cc_library(
         name = name,
         srcs = native.glob([p + "*.cc" for p in places], exclude = exclude + tests + testing, allow_empty = True),
         hdrs = native.glob([p + "*.h" for p in places], exclude = exclude, allow_empty = True) + generated,
         data = data,
         linkopts = linkopts,
+        copts = (QUICK if is_quick else []) + _beginning_with(header),
         visibility = visibility or users_of(native.package_name()),
-        deps = deps,
+        deps = deps + ["//bazel:" + header],
     )
     for source in testing:
         cc_library(
             name = "testing",
             testonly = True,
             srcs = [source],
+            copts = copts_of_tests,
             visibility = ["//:__subpackages__"],
-            deps = [":" + name, "//tests/support:gtest_main"],
+            deps = [":" + name, "//bazel:tests", "//tests/support:gtest_main"],
         )
         test_deps = test_deps + [":testing"]
-    test_deps = {d: None for d in [":" + name, "//tests/support:gtest_main"] + test_deps}
+    test_deps = {d: None for d in [":" + name, "//bazel:tests", "//tests/support:gtest_main"] + test_deps}
     for test in tests:
         cc_test(
             name = test[:-len(".cc")],
             size = test_size,
             srcs = [test],
+            copts = copts_of_tests,
             data = test_data,
             deps = test_deps.keys(),
         )

@@ -28,7 +28,7 @@ struct Limits {
   // calls deep still run.
   static constexpr size_t kDepth = size_t{1} << 20;
 
-  uint64_t fuel = UINT64_MAX;           // steps; a loop may be as long as it likes
+  uint64_t fuel = UINT64_MAX;           // steps, and work within them; a loop may be as long as it likes
   size_t max_depth = kDepth;            // pending contexts
   uint64_t max_bytes = usable_bytes();  // as resident_bytes() counts them
   std::optional<std::chrono::nanoseconds> max_time =
@@ -49,8 +49,13 @@ class Watch : public MemoryBound {
     if (limits_.max_bytes < usable_bytes()) look_at_memory(0);
   }
   void step() {
-    if (++steps_ > limits_.fuel) out_of_fuel();
+    if (++steps_ + work_ > limits_.fuel) out_of_fuel();
     if (looks_always_ || (steps_ & kNow) == 0) look();
+  }
+  // A step, like a kernel whose loops are long, did as much again as many steps do.
+  void work() {
+    if (steps_ + ++work_ > limits_.fuel) out_of_fuel();
+    look();
   }
   void depth(size_t contexts) const {
     if (contexts >= limits_.max_depth) too_deep();
@@ -73,7 +78,7 @@ class Watch : public MemoryBound {
   Limits limits_;
   bool looks_always_;  // a step may be a large operator, and somebody waits
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  uint64_t steps_ = 0;
+  uint64_t steps_ = 0, work_ = 0;
   uint64_t look_every_;  // bytes
   uint64_t taken_ = 0;   // bytes since memory was looked at
 };

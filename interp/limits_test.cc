@@ -47,16 +47,33 @@ constexpr const char* kLoop =
     "def @product(%x: Tensor[(1200, 1200), float32]) { nn.matmul(%x, %x) }\n"
     "def @sum(%x: Tensor[(1200, 1200), float32]) { add(%x, %x) }\n";
 
-Module program() {
+// A kernel is one step.
+constexpr const char* kLongKernel = R"(
+kernel @sum(x: float32[1]) -> (y: float32[1]) {
+  for i in 1099511627776 {
+    block y {
+      reduction v in 1099511627776 = i;
+      reads x[0], y[0];
+      writes y[0];
+      init { y[0] = 0f; }
+      y[0] = y[0] + x[0];
+    }
+  }
+}
+def @main(%x: Tensor[(1), float32]) { @sum(%x) }
+)";
+
+Module program(const char* text = kLoop) {
   Diagnostics diagnostics;
-  const Result<Module> m = parse("p.relay", kLoop, diagnostics, op::operators(), {});
+  const Result<Module> m = parse("p.relay", text, diagnostics, op::operators(), {});
   if (!m) throw std::runtime_error(diagnostics.all().front().message());
   return *m;
 }
 
-std::string exhausted(const char* function, std::vector<Value> args, const Limits& limits) {
+std::string exhausted(const char* function, std::vector<Value> args, const Limits& limits,
+                      const char* text = kLoop) {
   try {
-    Machine(program(), {limits, {}}).call(function, std::move(args));
+    Machine(program(text), {limits, {}}).call(function, std::move(args));
   } catch (const Exhausted& e) {
     return e.what();
   }
@@ -82,6 +99,23 @@ TEST(Limits, TimeEndsWhatNeverEnds) {
       said.starts_with("the program ran for more than 0.05 s (--max-time), in @forever at p.relay:9:"))
       << said;
   EXPECT_LT(std::chrono::steady_clock::now() - began, 10s);
+}
+
+TEST(Limits, EndALongKernel) {
+  const Value x(Tensor(kFloat32, {1}));
+  const auto said = [&](const Limits& limits) { return exhausted("main", {x}, limits, kLongKernel); };
+  EXPECT_EQ(
+      said({.fuel = 1000}).find("the program took more than 1000 steps (--fuel), in @main at p.relay:13:"),
+      0u);
+  EXPECT_EQ(said({.max_time = 50ms}).find("the program ran for more than 0.05 s (--max-time), in @main at "),
+            0u);
+  std::atomic<bool> cancel = false;
+  std::thread other([&] {
+    std::this_thread::sleep_for(20ms);
+    cancel = true;
+  });
+  EXPECT_EQ(said({.cancel = &cancel}).find("the run was cancelled, in @main at "), 0u);
+  other.join();
 }
 
 TEST(Limits, MemoryIsLookedAtBeforeItIsGone) {

@@ -323,8 +323,9 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
   std::vector<Value> results;
   try {
     const std::vector<Tensor> inputs = op::flatten(args);
-    auto made = options_.run_kernel ? options_.run_kernel(*kernel, inputs)
-                                    : kernel::execute(checked_kernel(*kernel), inputs);
+    auto made = options_.run_kernel
+                    ? options_.run_kernel(*kernel, inputs)
+                    : kernel::execute(checked_kernel(*kernel), inputs, [&] { watch_.work(); });
     for (Tensor& t : made) results.push_back(Value(std::move(t)));
   } catch (const Trap& trap) {
     throw Trap(trap.what(), trap.span.known() ? trap.span : span);

@@ -26,8 +26,9 @@ using ::relay::Tensor;
 class Executor {
  public:
   // With a race check, it also watches the order and the number of the steps.
-  Executor(const Kernel& k, std::span<const Tensor> inputs, RaceCheck* race_check = nullptr)
-      : kernel_(k), race_check_(race_check) {
+  Executor(const Kernel& k, std::span<const Tensor> inputs, const std::function<void()>& look,
+           RaceCheck* race_check = nullptr)
+      : kernel_(k), look_(look), race_check_(race_check) {
     const auto extents = bind_shapes(k, inputs);
     for (const auto& [var, value] : extents) slot(var) = value;
     for (size_t i = 0; i < k.inputs.size(); ++i) add(k.inputs[i], inputs[i]);
@@ -322,6 +323,7 @@ class Executor {
     return [=, this] {
       const int64_t end = extent(), activation = watch ? watch->enter_loop() : 0;
       for (int64_t i = 0; i < end; ++i) {
+        if (++rounds_ % kRoundsBetweenLooks == 0 && look_) look_();
         *var = independent ? end - 1 - i : i;
         ++changes_;
         if (watch) watch->enter_iteration(activation, i);
@@ -443,7 +445,9 @@ class Executor {
   }
 
   const Kernel& kernel_;
+  const std::function<void()>& look_;
   RaceCheck* race_check_;
+  uint64_t rounds_ = 0;  // of all loops
   std::unordered_map<const ExprNode*, std::unique_ptr<int64_t>> slots_;
   std::unordered_map<const Buffer*, std::unique_ptr<Array>> arrays_;
   std::vector<std::unique_ptr<BlockScope>> scopes_;
@@ -456,10 +460,11 @@ class Executor {
 
 }  // namespace
 
-std::vector<Tensor> execute(const Kernel& k, std::span<const Tensor> inputs) {
+std::vector<Tensor> execute(const Kernel& k, std::span<const Tensor> inputs,
+                            const std::function<void()>& look) {
   if (k.external) return execute_external(k, inputs);
   if (const std::string deep = too_deep(k); !deep.empty()) throw BadKernel(deep);
-  return Executor(k, inputs).run();
+  return Executor(k, inputs, look).run();
 }
 
 std::string check_races(const Kernel& k) {
@@ -472,7 +477,7 @@ std::string check_races(const Kernel& k) {
   }
   try {
     RaceCheck watch(k);
-    Executor(k, zeros, &watch).run();
+    Executor(k, zeros, {}, &watch).run();
   } catch (const BadKernel& bad) {
     return bad.what();
   } catch (const Trap&) {

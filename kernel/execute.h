@@ -7,6 +7,8 @@
 // order shows; reading what was never written is an error, and so is leaving an output unwritten.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -58,8 +60,11 @@ void solve_extents(std::span<const Expr> extents, std::span<const int64_t> are,
                    std::unordered_map<const ExprNode*, int64_t>& values);
 
 // The outputs. Throws relay::Trap where a Require fails or an integer is divided by zero,
-// BadKernel as above.
-std::vector<::relay::Tensor> execute(const Kernel& k, std::span<const ::relay::Tensor> inputs);
+// BadKernel as above. `look`, if there is one, is called before each kRoundsBetweenLooks-th round
+// of a loop, and may throw: loops may have no end in sight.
+std::vector<::relay::Tensor> execute(const Kernel& k, std::span<const ::relay::Tensor> inputs,
+                                     const std::function<void()>& look = {});
+inline constexpr uint64_t kRoundsBetweenLooks = 256;
 
 // What goes wrong when the kernel runs on zeros, watched more closely: independent iterations that
 // meet in an element, a step of a reduction that is done twice or never, a result that is written

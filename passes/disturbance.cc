@@ -89,15 +89,16 @@ const Operator& operator_of(const op::OpDef& def) {
 // nothing was lost that the other one could keep.
 std::function<bool(int64_t)> unrounded(const op::OpDef& def, std::span<const Value> args,
                                        const Tensor& result) {
-  const auto elements_of = [&](const Value& v) {
-    return std::make_shared<std::vector<int64_t>>(op::broadcast_elements(v.tensor().shape(), result.shape()));
+  // The argument's number that an element of the result comes from.
+  const auto numbers_of = [&](const Value& v) -> std::function<double(int64_t)> {
+    const Tensor t = v.tensor();
+    if (t.shape() == result.shape()) return [t](int64_t i) { return t.get(i); };
+    const auto elements =
+        std::make_shared<std::vector<int64_t>>(op::broadcast_elements(t.shape(), result.shape()));
+    return [t, elements](int64_t i) { return t.get((*elements)[static_cast<size_t>(i)]); };
   };
-  const Value &first = args.front(), &last = args.back();
-  return [is_exact = operator_of(def).is_exact, a = first.tensor(), b = last.tensor(),
-          of_a = elements_of(first), of_b = elements_of(last), result](int64_t i) {
-    const auto k = static_cast<size_t>(i);
-    return is_exact(a.get((*of_a)[k]), b.get((*of_b)[k]), result.get(i));
-  };
+  return [is_exact = operator_of(def).is_exact, a = numbers_of(args.front()), b = numbers_of(args.back()),
+          result](int64_t i) { return is_exact(a(i), b(i), result.get(i)); };
 }
 
 }  // namespace
@@ -114,11 +115,14 @@ Value Disturbance::of(Context& context, const op::OpDef& def, std::span<const Va
     if (op::is_rounded_once(def)) stays = unrounded(def, args, results[r]);
     for (int64_t i = 0; i < t.size(); ++i) {
       const int step = static_cast<int>(random_() % 3) - 1;
-      if (!std::isfinite(t.get(i)) || stays(i)) continue;
-      const double sum = of_sums[r] ? of_sums[r](i) : 0, own = t.get(i);
+      const double own = t.get(i);
+      if (step == 0 || !std::isfinite(own)) continue;
+      const double sum = of_sums[r] ? of_sums[r](i) : 0;
       // The neighbours of 0 are the smallest denormals, which no rounding makes of it.
       const double neighbour = own == 0 ? 0 : spacing(t.dtype(), own);
-      t.set(i, own + step * std::max(neighbour, std::isfinite(sum) ? sum : 0));
+      const double offset = std::max(neighbour, std::isfinite(sum) ? sum : 0);
+      if (offset == 0 || stays(i)) continue;  // `-0 + 0` would be `+0`
+      t.set(i, own + step * offset);
     }
     results[r] = t;
   }

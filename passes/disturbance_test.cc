@@ -115,6 +115,8 @@ TEST(Disturbance, LeavesZerosAlone) {
   EXPECT_EQ(farthest(drawn(op::kSin, {row(kFloat32, {0})})), 0);
   EXPECT_EQ(farthest(drawn(op::kSum, {row(kFloat64, {0, 0})})), 0);
   EXPECT_GT(farthest(drawn(op::kSum, {row(kFloat64, {1, -1})})), 0) << "a sum that is 0 by cancellation";
+  for (const Value& v : drawn(op::kSin, {row(kFloat32, {-0.0})}).others)
+    EXPECT_TRUE(std::signbit(v.tensor().get(0))) << "the sign of a zero";
 }
 
 TEST(Disturbance, KnowsEachOperatorThatRoundsOnce) {

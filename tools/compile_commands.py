@@ -32,10 +32,12 @@ for action in graph["actions"]:
     # Flags clang does not know, outputs that do not matter, and what makes errors of warnings that only clang has.
     args = [a for a in args if a not in ("-fno-canonical-system-headers", "-Wno-free-nonheap-object",
                                          "-Wunused-but-set-parameter", "-Wno-restrict", "-Werror")]
-    for flag in ("-MF", "-o"):
-        i = args.index(flag)
-        del args[i:i + 2]
-    args = [a for a in args if a != "-MD"]
+    # clang cannot read GCC's precompiled headers (bazel/precompiled.bzl).
+    for flag in ("-MF", "-o", "-include"):
+        while flag in args:
+            i = args.index(flag)
+            del args[i:i + 2]
+    args = [a for a in args if a not in ("-MD", "-Winvalid-pch")]
     commands[source] = {"directory": root, "file": source, "arguments": args}
 with open(os.path.join(root, "compile_commands.json"), "w") as f:
     json.dump(sorted(commands.values(), key=lambda c: c["file"]), f, indent=1)

@@ -16,7 +16,7 @@ constexpr size_t kMostText = 60;  // characters of one line of a label
 
 // A string of Graphviz, which reads backslashes in labels: `\n` ends a line there. Control
 // characters become visible first.
-std::string quoted(std::string_view text) {
+std::string dot_quoted(std::string_view text) {
   std::string out = "\"";
   for (char c : harmless(text)) {
     if (c == '"' || c == '\\') out += '\\';
@@ -113,9 +113,9 @@ Result<std::string> dot_text(const Fn& fn, std::string_view name, Diagnostics& d
             "`--emit onnx` writes a file for viewers of large models; `--function` draws a smaller function");
     return kReported;
   }
-  std::string out = cat("digraph ", quoted(name), " {\n  node [shape=box, fontname=\"monospace\"];\n");
+  std::string out = cat("digraph ", dot_quoted(name), " {\n  node [shape=box, fontname=\"monospace\"];\n");
   for (size_t i = 0; i < drawn.size(); ++i)
-    out += cat("  n", i, " [label=", quoted(label(drawn[i])), look(drawn[i]), "];\n");
+    out += cat("  n", i, " [label=", dot_quoted(label(drawn[i])), look(drawn[i]), "];\n");
   for (size_t i = 0; i < drawn.size(); ++i) {
     std::vector<size_t> from;
     for_each_child(drawn[i], [&](Expr child) {

@@ -176,7 +176,9 @@ Result<std::string> npz_bytes(const NamedTensors& tensors, Diagnostics& diagnost
   }
   // libzip writes nothing at all for an empty archive; this is what the format says it is.
   if (tensors.empty()) {
-    return std::string("PK\x05\x06", 4) + std::string(18, '\0');
+    std::string out = "PK\x05\x06";
+    out.resize(22);
+    return out;
   }
   if (zip_close(archive.get()) != 0) return refuse_for(zip_get_error(archive.get()));
   (void)archive.release();

@@ -25,7 +25,8 @@ def _pre(text: str) -> str:
     more = len(lines) - MOST_LINES
     shown = "\n".join(lines[:MOST_LINES])
     rest = f"<div><i>and {more} more lines: print it</i></div>" if more > 0 else ""
-    style = "text-align: left; white-space: pre; overflow-x: auto"
+    # JupyterLab gives `pre` the font of its page, and carets stand below what they mean in a fixed width alone.
+    style = "text-align: left; white-space: pre; overflow-x: auto; font-family: var(--jp-code-font-family, monospace)"
     return f'<pre style="{style}">{_escaped(shown)}</pre>{rest}'
 
 

@@ -4,7 +4,6 @@ A model that was loaded from a .onnx file is given to a runtime as that file, so
 Any other is exported by `Module.to_onnx`.
 """
 
-import importlib
 import pathlib
 import sys
 from collections.abc import Callable, Mapping
@@ -14,50 +13,20 @@ import numpy as np
 
 from relay import _relay
 from relay._relay import Module
+from relay.runtimes import ALIASES, RUNTIMES, Array
 
-Array = np.ndarray[Any, Any]
-Feeds = dict[str, Array]
-Model = str | bytes  # a path, or what a file has
 Reference = str | Callable[..., Any]
 
 
-def _onnxruntime(runtime: Any, model: Model, feeds: Feeds) -> list[Any]:
-    session = runtime.InferenceSession(model, providers=["CPUExecutionProvider"])
-    return list(session.run(None, feeds))
-
-
-def _openvino(runtime: Any, model: Model, feeds: Feeds) -> list[Any]:
-    core = runtime.Core()
-    # It computes in bfloat16 on some processors unless it is told not to.
-    compiled = core.compile_model(core.read_model(model), "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    results = compiled(feeds)
-    return [results[output] for output in compiled.outputs]
-
-
-# By the name of `against`, which is the module and the package of PyPI, too.
-PEERS: dict[str, Callable[[Any, Model, Feeds], list[Any]]] = {
-    "onnxruntime": _onnxruntime,
-    "openvino": _openvino,
-}
-ALIASES = {"ort": "onnxruntime"}
-
-
 def _named(name: str) -> str:
-    """The name of the runtime in PEERS."""
+    """The name of the runtime in RUNTIMES."""
     name = ALIASES.get(name, name)
-    if name not in PEERS:
+    if name not in RUNTIMES:
         raise ValueError(
-            f"argument `against` is {name!r}, and the runtimes known by name are {', '.join(PEERS)}: give a function "
+            f"argument `against` is {name!r}, and the runtimes known by name are {', '.join(RUNTIMES)}: give a function "
             "that calls it, from the arrays of the inputs to those of the outputs, or a torch.nn.Module"
         )
     return name
-
-
-def _runtime(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(f"`against={name!r}` needs the package {name}: pip install {name}", name=name) from error
 
 
 def _array(value: Any) -> Array:
@@ -65,18 +34,18 @@ def _array(value: Any) -> Array:
         value = value.detach().cpu()
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         value = np.from_dlpack(value)
-    array = np.asarray(value)
+    array = np.asarray(value, order="C")
     if array.dtype == object:
         raise TypeError(f"argument `against` gives a {type(value).__name__}, and outputs are compared as arrays")
     return array
 
 
-def _run_named(name: str, module: Module, feeds: Feeds) -> list[Any]:
+def _run_named(name: str, module: Module, feeds: dict[str, Array]) -> Any:
     is_onnx = bool(module.files) and pathlib.Path(module.files[0]).suffix == ".onnx"
-    return PEERS[name](_runtime(name), module.files[0] if is_onnx else module.to_onnx(), feeds)
+    return RUNTIMES[name].run(module.files[0] if is_onnx else module.to_onnx(), feeds)
 
 
-def _call(function: Callable[..., Any], feeds: Feeds) -> Any:
+def _call(function: Callable[..., Any], feeds: dict[str, Array]) -> Any:
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(function, torch.nn.Module):
         return function(*feeds.values())
@@ -84,7 +53,7 @@ def _call(function: Callable[..., Any], feeds: Feeds) -> Any:
         return function(*map(torch.from_numpy, feeds.values()))
 
 
-def outputs(reference: Reference, module: Module, inputs: Any) -> Feeds:
+def outputs(reference: Reference, module: Module, inputs: Any) -> dict[str, Array]:
     """What the reference computes, by the names of the module's outputs."""
     name = _named(reference) if isinstance(reference, str) else description(reference)
     feeds = _relay._input_arrays(module, inputs)
@@ -102,7 +71,7 @@ def description(reference: Reference) -> str:
     """The runtime with its version, or the function by its name."""
     if isinstance(reference, str):
         name = _named(reference)
-        return f"{name} {getattr(_runtime(name), '__version__', 'of an unknown version')}"
+        return f"{name} {RUNTIMES[name].version()}"
     if not callable(reference):
         raise TypeError(f"argument `against` is a {type(reference).__name__}: give the name of a runtime, or a function")
     return f"the function {getattr(reference, '__name__', type(reference).__name__)}"

@@ -30,8 +30,9 @@ def verify(
     """Compares engines with the reference interpreter, within the bounds of docs/semantics.md.
 
     `inputs` is a dict by name, a sequence, or one array. No `engines` means all. `expected` has the outputs of
-    another program, which are compared too. `against` computes them: "onnxruntime", "openvino", a function that
-    takes the inputs' arrays in order and gives the outputs, or a torch.nn.Module, which is given tensors.
+    another program, which are compared too. `against` computes them: a runtime that is installed
+    ("onnxruntime", "openvino", "torch", "tract", "tvm", "iree"), a function that takes the inputs' arrays in order and
+    gives the outputs, or a torch.nn.Module, which is given tensors.
     `progress(done, total, what)` is called for each step.
     """
     source = ""

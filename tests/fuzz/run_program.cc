@@ -15,7 +15,6 @@
 #include "interp/machine.h"
 #include "ir/text/parser.h"
 #include "ir/traverse.h"
-#include "kernel/walk.h"
 #include "op/operators.h"
 #include "passes/expand_grad.h"
 
@@ -55,25 +54,6 @@ bool is_of_size_to_run(const TensorType& t) {
   if (!shape) return true;
   const std::optional<int64_t> count = element_count(*shape);
   return !count || *count <= kMostElements || *count >= kTooMany;
-}
-
-// A kernel is one step of a run, and limits are looked at between steps. An extent that only the
-// run knows counts as a few.
-bool is_of_size_to_run(const kernel::Kernel& k) {
-  constexpr double kMostRounds = 1 << 22, kUnknownExtent = 4;
-  std::vector<std::pair<kernel::Stmt, double>> pending{{k.body, 1}};
-  while (!pending.empty()) {
-    const auto [stmt, around] = pending.back();
-    pending.pop_back();
-    double rounds = around;
-    if (const auto* loop = stmt->as<kernel::For>()) {
-      const std::optional<int64_t> extent = kernel::evaluate(loop->extent, {});
-      rounds *= extent ? static_cast<double>(std::max<int64_t>(*extent, 1)) : kUnknownExtent;
-    }
-    if (rounds > kMostRounds) return false;
-    for (const kernel::Stmt inner : kernel::children(stmt)) pending.emplace_back(inner, rounds);
-  }
-  return true;
 }
 
 // Types share parts, so each is looked at once.
@@ -122,15 +102,12 @@ interp::Options run_limits() {
   // Of the whole process, which has read its seeds by then; the campaign limits
   // address space besides.
   out.max_bytes = interp::resident_bytes() + (uint64_t{512} << 20);
-  out.max_time = std::chrono::seconds(1);  // of programs that go on; one step must not take so long
+  out.max_time = std::chrono::seconds(1);  // of programs that go on; one operator must not take so long
   return out;
 }
 
 std::vector<RunnableCall> runnable_calls(const Module& checked, uint64_t seed) {
   std::vector<RunnableCall> out;
-  for (const auto& [name, kernel] : checked.kernels()) {
-    if (!is_of_size_to_run(*kernel)) return out;
-  }
   Random random(seed);
   for (const auto& [name, fn] : checked.functions()) {
     if (!fn->type_params.empty() || out.size() == kMostFunctions) continue;

@@ -3,6 +3,7 @@
 
 import contextlib
 import pathlib
+import re
 import sys
 import tempfile
 import types
@@ -20,21 +21,28 @@ X, Y = np.array([[-1, 2], [3, 4]], np.float32), np.ones((2, 2), np.float32)
 
 
 def fake_onnxruntime(outputs):
-    """A module that stands for onnxruntime and notes what it was given."""
+    """A context with a module that stands for onnxruntime, and the module: it notes the path and the contents of the model that it was
+    given, and the inputs."""
     fake = types.ModuleType("onnxruntime")
     fake.given = []
-    fake.__version__ = "0.0"
 
     class InferenceSession:
         def __init__(self, model, providers):
-            fake.given.append(model)
+            fake.given.extend([model, pathlib.Path(model).read_bytes()])
 
         def run(self, names, feeds):
             fake.given.append(feeds)
             return outputs
 
     fake.InferenceSession = InferenceSession
-    return mock.patch.dict(sys.modules, {"onnxruntime": fake}), fake
+
+    @contextlib.contextmanager
+    def installed():
+        with (mock.patch.dict(sys.modules, {"onnxruntime": fake}),
+              mock.patch("importlib.metadata.version", {"onnxruntime": "0.0"}.__getitem__)):
+            yield
+
+    return installed(), fake
 
 
 class AgainstTest(unittest.TestCase):
@@ -47,7 +55,7 @@ class AgainstTest(unittest.TestCase):
             report = self.verify(against="onnxruntime")
         self.assertTrue(report.ok)
         self.assertEqual([r.engine for r in report.rows], ["interp", "expected"])
-        model, feeds = fake.given
+        _, model, feeds = fake.given
         self.assertIn(b"Relu", model)
         self.assertEqual(report.notes, ["`expected` is of onnxruntime 0.0"])
         self.assertIn("note: `expected` is of onnxruntime 0.0", str(report))
@@ -66,15 +74,22 @@ class AgainstTest(unittest.TestCase):
             self.verify(against="onnxruntime")
 
     def test_a_runtime_that_is_not_installed(self):
-        for name in ("onnxruntime", "openvino"):
-            with mock.patch.dict(sys.modules, {name: None}):
-                with self.assertRaisesRegex(ImportError, f"pip install {name}") as caught:
+        for name, module, packages in (
+            ("onnxruntime", "onnxruntime", "onnxruntime"),
+            ("openvino", "openvino", "openvino"),
+            ("torch", "torch", "torch onnx2torch"),
+            ("tract", "tract", "tract"),
+            ("tvm", "tvm", "apache-tvm onnx"),
+            ("iree", "iree.compiler.tools", "iree-base-compiler[onnx] iree-base-runtime"),
+        ):
+            with mock.patch.dict(sys.modules, {module: None}):
+                with self.assertRaisesRegex(ImportError, rf"^argument `against`: .*pip install {re.escape(packages)}$") as caught:
                     self.verify(against=name)
-            self.assertEqual(caught.exception.name, name)
+            self.assertEqual(caught.exception.name, module)
 
     def test_what_is_wrong(self):
-        for name in ("tensorflow", "torch", "iree"):
-            with self.assertRaisesRegex(ValueError, f"'{name}', .*known by name are onnxruntime, openvino: give a func"):
+        for name in ("tensorflow", "TVM", ""):
+            with self.assertRaisesRegex(ValueError, f"'{name}', .*by name are onnxruntime, .*, tvm, iree: give a func"):
                 self.verify(against=name)
         with self.assertRaisesRegex(TypeError, "argument `against` is a int"):
             self.verify(against=3)
@@ -118,13 +133,14 @@ class AgainstTest(unittest.TestCase):
             report = relay.verify(relay.parse("def @main(%x: float32, %y: float32) { add(%x, %y) }"), [1, 2.0],
                                   engines="interp", levels=1, against="ort")
         self.assertTrue(report.ok)
-        self.assertEqual([(a.dtype, a.shape) for a in fake.given[1].values()], [(np.float32, ())] * 2)
+        self.assertEqual([(a.dtype, a.shape) for a in fake.given[2].values()], [(np.float32, ())] * 2)
 
     def test_engines_and_levels_may_be_one(self):
         report = relay.verify(relay.parse(TEXT), [X, Y], engines="jit", levels=2)
         self.assertEqual([(r.engine, r.level) for r in report.rows], [("jit", 2)])
         with self.assertRaisesRegex(ValueError, "argument `engines`: .*jat"):
             relay.verify(relay.parse(TEXT), [X, Y], engines="jat")
+
     def test_a_model_of_a_file_is_run_as_the_file(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "net.onnx"
@@ -175,6 +191,9 @@ class FunctionTest(unittest.TestCase):
     def test_a_difference_is_found(self):
         report = self.verify(lambda x, y: (x + y, x))
         self.assertEqual((report.ok, report.worst.engine, report.worst.verdict), (False, "expected", "differs"))
+
+    def test_its_outputs_may_be_views(self):
+        self.assertTrue(self.verify(lambda x, y: ((x.T + y.T).T, np.maximum(x, 0)[:, ::-1][:, ::-1])).ok)
 
     def test_it_may_write_to_its_arguments(self):
         x = X.copy()

@@ -2,6 +2,7 @@
 """What a notebook shows: `_repr_html_`, in which every text is escaped."""
 
 import html.parser
+import re
 import unittest
 
 import numpy as np
@@ -82,6 +83,11 @@ class DisplayTest(unittest.TestCase):
         page = shown(relay.debug(self.model, self.x).step())
         self.assertIn("`add`", page.text)
         self.assertIn("float32[2]", page.text)
+
+    def test_texts_have_a_fixed_width(self):
+        for value in (self.model, self.model["main"], relay.debug(self.model, self.x).step()):
+            texts = re.findall("<pre[^>]*>", value._repr_html_())
+            self.assertTrue(texts and all("monospace" in pre for pre in texts), texts)
 
     def test_texts_of_users_are_escaped(self):
         def my_pass(module):

@@ -20,10 +20,11 @@ std::string listing(const LayerCode& code, const SourceMap& sources) {
   std::string out = cat("# ", text_of(code.schedule), "\n");
   for (size_t i = 0; i < code.instructions.size(); i++) {
     const Origin& origin = code.origins[static_cast<size_t>(code.lines[i].origin)];
-    std::string place = sources.place(origin.span);
-    if (!origin.name.empty() && !place.empty()) place.insert(0, " ");
+    const std::string place = sources.place(origin.span);
     out += disassemble(code.instructions[i]);
-    if (const std::string comment = origin.name + place; !comment.empty()) out += cat("  # ", comment);
+    if (!origin.name.empty() || !place.empty()) out += "  #";
+    if (!origin.name.empty()) out += cat(" ", origin.name);
+    if (!place.empty()) out += cat(" ", place);
     out += "\n";
   }
   for (const MicroOp& micro_op : code.micro_ops) out += disassemble(micro_op) + "\n";

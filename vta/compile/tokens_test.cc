@@ -18,7 +18,7 @@ using testing::LayerCase;
 using testing::layout_of;
 
 // Scratchpads so small that a small layer has many tiles.
-constexpr Params kSmall = {
+const Params kSmall = {
     .log_uop_buff_size = 9, .log_inp_buff_size = 9, .log_wgt_buff_size = 13, .log_acc_buff_size = 11};
 
 // A layer's code and its buffers in the memory of a board.
