@@ -7,26 +7,32 @@ Any other is exported by `Module.to_onnx`.
 import pathlib
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from relay import _relay
 from relay._relay import Module
-from relay.runtimes import ALIASES, RUNTIMES, Array
 
+if TYPE_CHECKING:
+    from relay.runtimes import Runtime
+
+Array = np.ndarray[Any, Any]
 Reference = str | Callable[..., Any]
 
 
-def _named(name: str) -> str:
-    """The name of the runtime in RUNTIMES."""
-    name = ALIASES.get(name, name)
-    if name not in RUNTIMES:
+def _named(name: str) -> "tuple[str, Runtime]":
+    """The runtime's own name, and the runtime."""
+    from relay import runtimes  # its modules of the standard library would make `import relay` slower
+
+    name = runtimes.ALIASES.get(name, name)
+    if name not in runtimes.RUNTIMES:
+        known = ", ".join(runtimes.RUNTIMES)
         raise ValueError(
-            f"argument `against` is {name!r}, and the runtimes known by name are {', '.join(RUNTIMES)}: give a function "
+            f"argument `against` is {name!r}, and the runtimes known by name are {known}: give a function "
             "that calls it, from the arrays of the inputs to those of the outputs, or a torch.nn.Module"
         )
-    return name
+    return name, runtimes.RUNTIMES[name]
 
 
 def _array(value: Any) -> Array:
@@ -42,7 +48,7 @@ def _array(value: Any) -> Array:
 
 def _run_named(name: str, module: Module, feeds: dict[str, Array]) -> Any:
     is_onnx = bool(module.files) and pathlib.Path(module.files[0]).suffix == ".onnx"
-    return RUNTIMES[name].run(module.files[0] if is_onnx else module.to_onnx(), feeds)
+    return _named(name)[1].run(module.files[0] if is_onnx else module.to_onnx(), feeds)
 
 
 def _call(function: Callable[..., Any], feeds: dict[str, Array]) -> Any:
@@ -55,7 +61,7 @@ def _call(function: Callable[..., Any], feeds: dict[str, Array]) -> Any:
 
 def outputs(reference: Reference, module: Module, inputs: Any) -> dict[str, Array]:
     """What the reference computes, by the names of the module's outputs."""
-    name = _named(reference) if isinstance(reference, str) else description(reference)
+    name = _named(reference)[0] if isinstance(reference, str) else description(reference)
     feeds = _relay._input_arrays(module, inputs)
     results = _run_named(name, module, feeds) if isinstance(reference, str) else _call(reference, feeds)
     if isinstance(results, Mapping):
@@ -70,8 +76,8 @@ def outputs(reference: Reference, module: Module, inputs: Any) -> dict[str, Arra
 def description(reference: Reference) -> str:
     """The runtime with its version, or the function by its name."""
     if isinstance(reference, str):
-        name = _named(reference)
-        return f"{name} {RUNTIMES[name].version()}"
+        name, runtime = _named(reference)
+        return f"{name} {runtime.version()}"
     if not callable(reference):
         raise TypeError(f"argument `against` is a {type(reference).__name__}: give the name of a runtime, or a function")
     return f"the function {getattr(reference, '__name__', type(reference).__name__)}"
