@@ -4,6 +4,7 @@ A model that was loaded from a .onnx file is given to a runtime as that file, so
 Any other is exported by `Module.to_onnx`.
 """
 
+import functools
 import pathlib
 import sys
 from collections.abc import Callable, Mapping
@@ -21,8 +22,7 @@ Array = np.ndarray[Any, Any]
 Reference = str | Callable[..., Any]
 
 
-def _named(name: str) -> "tuple[str, Runtime]":
-    """The runtime's own name, and the runtime."""
+def _named(name: str) -> "Runtime":
     from relay import runtimes  # its modules of the standard library would make `import relay` slower
 
     name = runtimes.ALIASES.get(name, name)
@@ -32,7 +32,7 @@ def _named(name: str) -> "tuple[str, Runtime]":
             f"argument `against` is {name!r}, and the runtimes known by name are {known}: give a function "
             "that calls it, from the arrays of the inputs to those of the outputs, or a torch.nn.Module"
         )
-    return name, runtimes.RUNTIMES[name]
+    return runtimes.RUNTIMES[name]
 
 
 def _array(value: Any) -> Array:
@@ -46,24 +46,29 @@ def _array(value: Any) -> Array:
     return array
 
 
-def _run_named(name: str, module: Module, feeds: dict[str, Array]) -> Any:
+def _run(runtime: "Runtime", module: Module, feeds: dict[str, Array]) -> Any:
     is_onnx = bool(module.files) and pathlib.Path(module.files[0]).suffix == ".onnx"
-    return _named(name)[1].run(module.files[0] if is_onnx else module.to_onnx(), feeds)
+    return runtime.run(module.files[0] if is_onnx else module.to_onnx(), feeds)
 
 
 def _call(function: Callable[..., Any], feeds: dict[str, Array]) -> Any:
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(function, torch.nn.Module):
         return function(*feeds.values())
-    with torch.no_grad():
-        return function(*map(torch.from_numpy, feeds.values()))
+    from relay import runtimes
+
+    return runtimes.call_torch(torch, function, feeds)
 
 
 def outputs(reference: Reference, module: Module, inputs: Any) -> dict[str, Array]:
     """What the reference computes, by the names of the module's outputs."""
-    name = _named(reference)[0] if isinstance(reference, str) else description(reference)
-    feeds = _relay._input_arrays(module, inputs)
-    results = _run_named(name, module, feeds) if isinstance(reference, str) else _call(reference, feeds)
+    run: Callable[[dict[str, Array]], Any]
+    if isinstance(reference, str):
+        runtime = _named(reference)
+        name, run = runtime.name, functools.partial(_run, runtime, module)
+    else:
+        name, run = description(reference), functools.partial(_call, reference)
+    results = run(_relay._input_arrays(module, inputs))
     if isinstance(results, Mapping):
         return {str(key): _array(value) for key, value in results.items()}
     if not isinstance(results, list | tuple):
@@ -76,8 +81,8 @@ def outputs(reference: Reference, module: Module, inputs: Any) -> dict[str, Arra
 def description(reference: Reference) -> str:
     """The runtime with its version, or the function by its name."""
     if isinstance(reference, str):
-        name, runtime = _named(reference)
-        return f"{name} {runtime.version()}"
+        runtime = _named(reference)
+        return f"{runtime.name} {runtime.version()}"
     if not callable(reference):
         raise TypeError(f"argument `against` is a {type(reference).__name__}: give the name of a runtime, or a function")
     return f"the function {getattr(reference, '__name__', type(reference).__name__)}"

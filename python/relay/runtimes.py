@@ -33,10 +33,14 @@ def _openvino(load: Import, path: str, feeds: Feeds) -> Any:
     return [results[output] for output in compiled.outputs]
 
 
-def _torch(load: Import, path: str, feeds: Feeds) -> Any:
-    torch, net = load("torch"), load("onnx2torch").convert(path)
+def call_torch(torch: Any, net: Any, feeds: Feeds) -> Any:
+    """Calls a torch.nn.Module with tensors, without gradients."""
     with torch.no_grad():
-        return net.eval()(*map(torch.from_numpy, feeds.values()))
+        return net(*map(torch.from_numpy, feeds.values()))
+
+
+def _torch(load: Import, path: str, feeds: Feeds) -> Any:
+    return call_torch(load("torch"), load("onnx2torch").convert(path).eval(), feeds)
 
 
 # As tract writes it: "1,28,28,f32".
@@ -81,14 +85,14 @@ def _iree(load: Import, path: str, feeds: Feeds) -> Any:
     module = runtime.load_vm_flatbuffer(code, driver="local-sync")
     # Beside the graph's own function there are `NAME$async` and `__init`.
     graphs = [name for name in module.vm_module.function_names if "$" not in name and not name.startswith("__")]
-    results = module[graphs[0]](*feeds.values())
-    return [np.asarray(result) for result in (results if isinstance(results, tuple) else [results])]
+    return module[graphs[0]](*feeds.values())
 
 
 @dataclasses.dataclass(frozen=True)
 class Runtime:
-    """A runtime, and the packages of PyPI that it needs, its own first."""
+    """A runtime by its name, which is its module, and the packages of PyPI that it needs, its own first."""
 
+    name: str
     run_with: Callable[[Import, str, Feeds], Any]
     packages: tuple[str, ...]
 
@@ -100,6 +104,9 @@ class Runtime:
             raise ImportError(f"argument `against`: {needs}", name=module) from error
 
     def version(self) -> str:
+        # onnxruntime is in several packages, so its module is asked first; tract and IREE have it in the package alone.
+        if version := getattr(self.load(self.name), "__version__", None):
+            return str(version)
         try:
             return importlib.metadata.version(self.packages[0].partition("[")[0])
         except importlib.metadata.PackageNotFoundError:
@@ -116,11 +123,14 @@ class Runtime:
 
 
 RUNTIMES = {
-    "onnxruntime": Runtime(_onnxruntime, ("onnxruntime",)),
-    "openvino": Runtime(_openvino, ("openvino",)),
-    "torch": Runtime(_torch, ("torch", "onnx2torch")),
-    "tract": Runtime(_tract, ("tract",)),
-    "tvm": Runtime(_tvm, ("apache-tvm", "onnx")),
-    "iree": Runtime(_iree, ("iree-base-compiler[onnx]", "iree-base-runtime")),
+    runtime.name: runtime
+    for runtime in (
+        Runtime("onnxruntime", _onnxruntime, ("onnxruntime",)),
+        Runtime("openvino", _openvino, ("openvino",)),
+        Runtime("torch", _torch, ("torch", "onnx2torch")),
+        Runtime("tract", _tract, ("tract",)),
+        Runtime("tvm", _tvm, ("apache-tvm", "onnx")),
+        Runtime("iree", _iree, ("iree-base-compiler[onnx]", "iree-base-runtime")),
+    )
 }
 ALIASES = {"ort": "onnxruntime"}

@@ -21,10 +21,11 @@ X, Y = np.array([[-1, 2], [3, 4]], np.float32), np.ones((2, 2), np.float32)
 
 
 def fake_onnxruntime(outputs):
-    """A context with a module that stands for onnxruntime, and the module: it notes the path and the contents of the model that it was
-    given, and the inputs."""
+    """A context with a module that stands for onnxruntime, and the module. It notes what it was given: the model's path, what is there,
+    and the inputs."""
     fake = types.ModuleType("onnxruntime")
     fake.given = []
+    fake.__version__ = "0.0"
 
     class InferenceSession:
         def __init__(self, model, providers):
@@ -35,14 +36,7 @@ def fake_onnxruntime(outputs):
             return outputs
 
     fake.InferenceSession = InferenceSession
-
-    @contextlib.contextmanager
-    def installed():
-        with (mock.patch.dict(sys.modules, {"onnxruntime": fake}),
-              mock.patch("importlib.metadata.version", {"onnxruntime": "0.0"}.__getitem__)):
-            yield
-
-    return installed(), fake
+    return mock.patch.dict(sys.modules, {"onnxruntime": fake}), fake
 
 
 class AgainstTest(unittest.TestCase):
@@ -60,6 +54,12 @@ class AgainstTest(unittest.TestCase):
         self.assertEqual(report.notes, ["`expected` is of onnxruntime 0.0"])
         self.assertIn("note: `expected` is of onnxruntime 0.0", str(report))
         self.assertEqual(sorted(feeds), ["x", "y"])
+
+    def test_the_version_is_that_of_the_module_or_of_its_package(self):
+        patch, fake = fake_onnxruntime([X + Y, np.maximum(X, 0)])
+        del fake.__version__
+        with patch, mock.patch("importlib.metadata.version", {"onnxruntime": "0.1"}.__getitem__):
+            self.assertEqual(self.verify(against="onnxruntime").notes, ["`expected` is of onnxruntime 0.1"])
 
     def test_a_difference_is_found(self):
         patch, _ = fake_onnxruntime([X + Y, X])
