@@ -153,6 +153,9 @@ std::string remedy_for(const Schema& schema, std::string_view attribute) {
 }  // namespace
 
 void check_schema(const ::onnx::NodeProto& node, int64_t opset) {
+  // What converts a node may ask for the name of its first output.
+  if (node.output_size() == 0)
+    throw Refusal{"onnx-invalid", "it has no outputs", "no node can read its result: remove it"};
   const Schema* schema = find_schema(full_name(node), opset);
   if (!schema) return;
   for (const AttributeProto& a : node.attribute()) {

@@ -112,6 +112,21 @@ TEST(Schema, InputsAndOutputsAreCounted) {
   expect_refused(two, ImportFailure::kBadModel, "it has 2 outputs, and the operator makes at most 1");
 }
 
+// What converts these asks for the name of their first output.
+TEST(Schema, ANodeWithoutOutputsIsRefused) {
+  const auto refused = [](const std::string& op, const std::vector<std::string>& inputs) {
+    SCOPED_TRACE(op);
+    TestModel m(17);
+    m.input("x", {4}).input("n", {1}, ::onnx::TensorProto::INT64).node(op, inputs, {}).output("x");
+    expect_refused(m, ImportFailure::kBadModel, "it has no outputs");
+  };
+  refused("Tile", {"x", "n"});
+  refused("Expand", {"x", "n"});
+  refused("NonZero", {"x"});
+  refused("SequenceEmpty", {});
+  refused("If", {"x"});
+}
+
 TEST(Schema, ARemovedOperatorIsRefused) {
   TestModel m(10);
   m.input("x", {1, 1, 2, 2}).floats("s", {4}, 1).node("Upsample", {"x", "s"}, {"y"}).output("y");
