@@ -55,6 +55,7 @@ class Expander {
   // Each round replaces what needs no other gradient; so there are as many as `grad` is nested. A
   // round does linear work.
   Result<Module> run() {
+    if (is_nested_too_deeply()) return kReported;
     for (int round = 0;; ++round) {
       find_functions_that_ask();
       if (asking_.empty()) return m_;
@@ -79,14 +80,36 @@ class Expander {
   bool is_too_large(int round) {
     seen_ += size_;
     if (seen_ <= kMostExpressions) return false;
-    const Fn* asks = m_.function(*asking_.begin());
-    pass_.diagnostics
-        .error(
-            asks->span, "limit-nodes",
-            cat("`grad` within `grad`: the programs of the derivatives up to order ", round, " have ", seen_,
-                " expressions, more than the limit of ", kMostExpressions, " for one of a higher order"))
-        .note("take derivatives of lower orders, or write the inner ones out and simplify them");
+    refuse_order(*m_.function(*asking_.begin()), cat("the programs of the derivatives up to order ", round,
+                                                     " have ", seen_, " expressions, more than the limit of ",
+                                                     kMostExpressions, " for one of a higher order"));
     return true;
+  }
+
+  // After k rounds at least n - k of n nested calls are left. So from this n on the sizes of all
+  // rounds are above the limit, whatever is differentiated, and no round is needed to see it.
+  static constexpr size_t kDeepest = 365;
+  static_assert((kDeepest - kFreeRounds) * (kDeepest - kFreeRounds - 1) / 2 > kMostExpressions);
+
+  bool is_nested_too_deeply() {
+    for (const auto& [name, fn] : m_.functions()) {
+      std::unordered_map<Expr, size_t> depths;
+      for (Expr e : post_order(fn)) {
+        if (!asks_for_gradient(e)) continue;
+        const auto inner = depths.find(e->as<Call>()->args[0]);
+        const size_t depth = inner == depths.end() ? 1 : inner->second + 1;
+        depths[e] = depth;
+        if (depth < kDeepest) continue;
+        refuse_order(*fn, cat("a derivative of an order above ", kDeepest - 1));
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void refuse_order(const Fn& asks, const std::string& why) {
+    pass_.diagnostics.error(asks.span, "limit-nodes", cat("`grad` within `grad`: ", why))
+        .note("take derivatives of lower orders, or write the inner ones out and simplify them");
   }
 
   // asking_: functions that mention `grad`, and those that reach one. size_: expressions of all.

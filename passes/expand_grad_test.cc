@@ -6,6 +6,7 @@
 #include "analysis/testing.h"
 #include "base/cat.h"
 #include "op/registry.h"
+#include "passes/expand_grad.h"
 #include "passes/gradient/testing.h"
 
 namespace relay::passes {
@@ -177,6 +178,21 @@ TEST(GradientOfFirstOrder, HasNoCellsAfterPartialEvaluation) {
     const Value x(Tensor::scalar(kFloat64, 0.7));
     EXPECT_EQ(sum_of_floats(run(*residual, {x})), sum_of_floats(run(*gradient, {x})));
   }
+}
+
+// It takes no round, and no time, to see that so many derivatives are too many.
+TEST(ExpandGrad, AnOrderThatNoLimitAllowsIsRefusedAtOnce) {
+  const auto refusal = [](size_t order) {
+    std::string function = "@f";
+    for (size_t i = 0; i < order; ++i) function = cat("grad(", function, ")");
+    Diagnostics diagnostics;
+    const Module m =
+        checked(cat("def @f(%x: float32) { sin(%x) }\ndef @main(%x: float32) { ", function, "(%x) }"));
+    EXPECT_FALSE(without_grad(m, diagnostics));
+    return diagnostics.render(m.context().sources());
+  };
+  EXPECT_NE(refusal(365).find("a derivative of an order above 364 [limit-nodes]"), std::string::npos);
+  EXPECT_NE(refusal(364).find("the programs of the derivatives up to order"), std::string::npos);
 }
 
 }  // namespace
