@@ -290,7 +290,7 @@ int disturbed_runs(const std::vector<Tensor>& outputs, bool quantises) {
     if (t.dtype().is_float() && t.size() > 0) fewest = std::min(fewest, t.size());
   }
   const auto runs = static_cast<int>((kFewestErrors + fewest - 1) / fewest) - 1;
-  return std::max(runs, quantises ? kRunsOfQuantised : kSettled);
+  return quantises ? std::max(runs, kRunsOfQuantised) : runs;
 }
 
 // Adds to the bounds what an engine may do with denormals: a floor for results on the way that are
