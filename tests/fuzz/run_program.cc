@@ -99,10 +99,11 @@ interp::Options run_limits() {
   interp::Options out;
   out.fuel = kFuel;
   out.max_depth = 10'000;
-  // Of the whole process, which has read its seeds by then; the campaign limits
-  // address space besides.
-  out.max_bytes = interp::resident_bytes() + (uint64_t{512} << 20);
-  out.max_time = std::chrono::seconds(1);  // of programs that go on; one operator must not take so long
+  // Of the whole process, which has read its seeds by then. Time is looked at between operators, so
+  // what bounds the work of one is the size of what it gives. `is_of_size_to_run` looks at what
+  // types say; this bounds what only the run tells.
+  out.max_bytes = interp::resident_bytes() + (uint64_t{32} << 20);
+  out.max_time = std::chrono::seconds(1);
   return out;
 }
 
