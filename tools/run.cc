@@ -257,12 +257,19 @@ bool known_forms(const Options& o, Session& s) {
   return true;
 }
 
+// Whoever forgot --inputs must not take what comes for an answer.
+void say_if_random(const InputOptions& inputs, const driver::Model& model, const Session& s) {
+  if (!model.input_names.empty() && inputs.inputs.empty() && inputs.fill == "random")
+    s.say("relay: the inputs are random numbers; --inputs gives yours\n");
+}
+
 void run(const Options& o, Session& s) {
   Result<driver::Model> model = load_model(with_examples(o.model, o.inputs), s);
   if (!model || !spares_inputs(o, *model, s)) return;
   const driver::Engine* engine = driver::find_engine(o.target.engine);
   Result<std::vector<Value>> args = make_inputs(*model, o.inputs, s);
   if (!args) return;
+  say_if_random(o.inputs, *model, s);
   if (engine->compiles) {
     model = specialise(*model, *args, s);
     if (!model) return;
@@ -286,6 +293,7 @@ void run_artifact(const Options& o, const ArtifactRun& run, Session& s) {
   if (!artifact || !spares_inputs(o, artifact->model, s)) return;
   const Result<std::vector<Value>> args = make_inputs(artifact->model, of_artifact(o.inputs), s);
   if (!args) return;
+  say_if_random(o.inputs, artifact->model, s);
   report(
       o, artifact->model, artifact->prepared.run(*args), nullptr,
       [] {

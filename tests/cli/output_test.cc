@@ -265,7 +265,7 @@ class Streams : public OutputFile {
       {"check", "m.relay"},
       {"fmt", "m.relay"},
       {"opt", "m.relay"},
-      {"run", "m.relay"},
+      {"run", "m.relay", "--fill", "ones"},
       {"verify", "m.relay", "--engines", "interp", "--json"}};
 };
 
@@ -304,6 +304,18 @@ TEST_F(Streams, FilesDoNotTakeThePlaceOfAClosedStream) {
 TEST_F(Streams, NothingWaitsForInput) {
   for (const auto& printer : printers_) works(printer, {.no_input = true});
   works({"run", "m.relay", "--engine", "aot-cpp"}, {.no_input = true});
+}
+
+// Who forgot the inputs is told, and who chose other numbers is not.
+TEST_F(Streams, RandomInputsAreSaidToBe) {
+  const auto said = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command{"run", "m.relay"};
+    command.insert(command.end(), more.begin(), more.end());
+    return relay(command).err;
+  };
+  EXPECT_EQ(said({}), "relay: the inputs are random numbers; --inputs gives yours\n");
+  EXPECT_EQ(said({"--quiet"}), "");
+  EXPECT_EQ(said({"--fill", "seed:3"}), "");
 }
 
 TEST_F(Streams, QuietKeepsResultsOnly) {

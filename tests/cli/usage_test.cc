@@ -183,9 +183,11 @@ TEST_F(Usage, OptionsOfCompilersHaveNoEffectOnTheDefaultEngine) {
   EXPECT_NE(ended.err.find("no effect on the engine `interp`"), std::string::npos) << ended.err;
   EXPECT_NE(ended.err.find("-O, --threads; use --engine jit"), std::string::npos) << ended.err;
   for (const std::string engine : {"interp", "jit"}) {
-    EXPECT_EQ(relay({"run", "m.relay", "--engine", engine, "-O3", "--threads", "2"}).err, "") << engine;
+    EXPECT_EQ(relay({"run", "m.relay", "--fill", "ones", "--engine", engine, "-O3", "--threads", "2"}).err,
+              "")
+        << engine;
   }
-  EXPECT_EQ(relay({"run", "m.relay"}).err, "");
+  EXPECT_EQ(relay({"run", "m.relay", "--fill", "ones"}).err, "");
   EXPECT_EQ(relay({"run", "m.relay", "-O3", "-q"}).err, "");
 }
 
