@@ -65,9 +65,8 @@ Value Machine::evaluate(Expr e) {
 }
 
 void Machine::start(std::string_view name, std::vector<Value> args) {
-  relay::Builder b(module_.context());
   begin();
-  state_ = apply(Value::callable(b.global(name)), std::move(args), Span::none(), {});
+  state_ = apply_global(name, std::move(args), Span::none());
 }
 
 void Machine::begin() {
@@ -314,12 +313,13 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
     }
   }
   if (const auto* ref = code->as<CtorRef>()) return Value::data(ref->ctor, std::move(args));
-  const Symbol name = code->as<Global>()->name;
-  if (const Fn* fn = module_.function(name.text())) {
-    return apply_function(*fn, nullptr, std::move(args), span);
-  }
-  const kernel::Kernel* kernel = module_.kernel(name.text());
-  CHECK(kernel != nullptr, cat("global @", name.text(), " does not exist"));
+  return apply_global(code->as<Global>()->name.text(), std::move(args), span);
+}
+
+Machine::State Machine::apply_global(std::string_view name, std::vector<Value> args, Span span) {
+  if (const Fn* fn = module_.function(name)) return apply_function(*fn, nullptr, std::move(args), span);
+  const kernel::Kernel* kernel = module_.kernel(name);
+  CHECK(kernel != nullptr, cat("global @", name, " does not exist"));
   std::vector<Value> results;
   try {
     const std::vector<Tensor> inputs = op::flatten(args);
@@ -330,7 +330,7 @@ Machine::State Machine::apply(const Value& callee, std::vector<Value> args, Span
   } catch (const Trap& trap) {
     throw Trap(trap.what(), trap.span.known() ? trap.span : span);
   } catch (const std::bad_alloc&) {
-    throw Exhausted(cat(kNotEnoughMemory, "the results of kernel @", name.text()));
+    throw Exhausted(cat(kNotEnoughMemory, "the results of kernel @", name));
   }
   return results.size() == 1 ? results[0] : Value::tuple(std::move(results));
 }

@@ -172,6 +172,7 @@ class Machine {
   State resume(ObserveK k, Value v);
   State apply(const Value& callee, std::vector<Value> args, Span span, Attrs attrs);
   Attrs attrs_at(const Call& site, const Value& callee, const Frame& frame);
+  State apply_global(std::string_view name, std::vector<Value> args, Span span);
   State apply_function(const Fn& fn, const Value* closure, std::vector<Value> args, Span span);
 
   // What it relies on is required, so that it traps where compiled kernels do.

@@ -135,6 +135,15 @@ TEST(Stepping, FramesKnowTheirFunction) {
   EXPECT_EQ(seen, (std::set<const Fn*>{m.function("main"), m.function("f")}));
 }
 
+// A program that serves for days calls the same function for days.
+TEST(Calls, LeaveNothingInTheContext) {
+  const Module m = module_of(kEveryForm);
+  Machine(m).call("main", {});
+  const uint32_t before = m.context().node_count();
+  for (int i = 0; i < 3; ++i) Machine(m).call("main", {});
+  EXPECT_EQ(m.context().node_count(), before);
+}
+
 TEST(Elsewhere, OperatorsMayBeComputedByOtherMeans) {
   const Module m = module_of(kEveryForm);
   Options options;
