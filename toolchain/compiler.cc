@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
+#include <optional>
 #include <sstream>
 
 #include "base/cat.h"
@@ -51,39 +53,63 @@ std::vector<std::string> words_of_command(const std::string& text) {
   return out;
 }
 
-// The first compiler that can be run: the one that a variable names, or one of several.
-struct Search {
-  Compiler compiler;
-  std::string wrong;  // what to do if there is none
+// The first compiler that can be run: the one that a variable names, or one of several. What was
+// found stands as long as the variable and PATH do. That there is none does not stand: who reads it
+// installs one, and asks the same process again.
+class Searches {
+ public:
+  Searches(const char* variable, std::vector<std::string> candidates, std::string none)
+      : variable_(variable), candidates_(std::move(candidates)), none_(std::move(none)) {}
 
-  Search(const char* variable, std::vector<std::string> candidates, std::string none)
-      : wrong(std::move(none)) {
-    const char* given = std::getenv(variable);
-    if (given && *given) {
-      candidates = {given};
-      wrong = cat(variable, " is ", given, ", which cannot be run");
+  // What to do if there is no compiler; else an empty text.
+  std::string find(Compiler& out) {
+    const std::lock_guard guard(mutex_);
+    const std::string chosen = value_of(variable_), path = value_of("PATH");
+    if (!found_ || chosen != chosen_ || path != path_) {
+      chosen_ = chosen;
+      path_ = path;
+      found_ = search();
     }
-    for (const std::string& candidate : candidates) {
+    if (found_) {
+      out = *found_;
+      return {};
+    }
+    return chosen_.empty() ? none_ : cat(variable_, " is ", chosen_, ", which cannot be run");
+  }
+
+ private:
+  static std::string value_of(const char* variable) {
+    const char* given = std::getenv(variable);
+    return given ? given : "";
+  }
+
+  std::optional<Compiler> search() const {
+    for (const std::string& candidate : chosen_.empty() ? candidates_ : std::vector<std::string>{chosen_}) {
       std::vector<std::string> command = words_of_command(candidate);
       if (command.empty()) continue;
       command.emplace_back("--version");
       const Finished f = run(command, "", 30);
       if (f.exit_code != 0) continue;
       command.pop_back();
-      compiler = {std::move(command), f.output.substr(0, f.output.find('\n'))};
-      wrong.clear();
-      return;
+      return Compiler{std::move(command), f.output.substr(0, f.output.find('\n'))};
     }
+    return std::nullopt;
   }
+
+  const char* variable_;
+  std::vector<std::string> candidates_;
+  std::string none_;
+  std::mutex mutex_;
+  std::string chosen_, path_;
+  std::optional<Compiler> found_;
 };
 
 }  // namespace
 
 std::string find_compiler(Compiler& out) {
-  static const Search found("RELAY_CXX", {"clang++-19", "clang++", "g++"},
-                            "there is no C++ compiler: install g++ (apt-get install g++)");
-  out = found.compiler;
-  return found.wrong;
+  static Searches searches("RELAY_CXX", {"clang++-19", "clang++", "g++"},
+                           "there is no C++ compiler: install g++ (apt-get install g++)");
+  return searches.find(out);
 }
 
 std::vector<std::string> frugal_assembler(target::Isa isa, const Compiler& compiler) {
@@ -111,11 +137,10 @@ constexpr Cross kCross =
 std::string find_compiler(target::Isa isa, Compiler& out) {
   if (isa == target::kHere) return find_compiler(out);
   static_assert(kCross.isa != target::kHere);
-  static const Search found(kCross.variable, {target::machine_name(kCross.isa) + "-g++"},
-                            cat("there is no C++ compiler for ", kCross.machine, ": install ", kCross.package,
-                                " (apt-get install ", kCross.package, ")"));
-  out = found.compiler;
-  return found.wrong;
+  static Searches searches(kCross.variable, {target::machine_name(kCross.isa) + "-g++"},
+                           cat("there is no C++ compiler for ", kCross.machine, ": install ", kCross.package,
+                               " (apt-get install ", kCross.package, ")"));
+  return searches.find(out);
 }
 
 namespace {

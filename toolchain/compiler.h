@@ -15,8 +15,8 @@ struct Compiler {
 };
 
 // The best one there is: $RELAY_CXX if set, a program and perhaps arguments with blanks between
-// them, else clang++-19, clang++, g++. Looked for once. Returns what to do if there is
-// none, or an empty text.
+// them, else clang++-19, clang++, g++. One that was found is not looked for again
+// while the variable and PATH stay. Returns what to do if there is none, or an empty text.
 [[nodiscard]] std::string find_compiler(Compiler& out);
 // The best one for an instruction set. If it is not this process's own: $RELAY_CXX_AARCH64 or
 // $RELAY_CXX_X86_64 if set, else aarch64-linux-gnu-g++ or x86_64-linux-gnu-g++.

@@ -106,6 +106,17 @@ TEST(Toolchain, ThereIsACompilerForEachInstructionSetOrARemedy) {
       << wrong;
 }
 
+TEST(Toolchain, AnotherEnvironmentHasAnotherCompiler) {
+  const char* given = std::getenv("RELAY_CXX");
+  const std::string before = given ? given : "";
+  Compiler own;
+  ASSERT_EQ(find_compiler(own), "");
+  ::setenv("RELAY_CXX", "/nowhere/c++", 1);
+  EXPECT_EQ(find_compiler(own), "RELAY_CXX is /nowhere/c++, which cannot be run");
+  given ? ::setenv("RELAY_CXX", before.c_str(), 1) : ::unsetenv("RELAY_CXX");
+  EXPECT_EQ(find_compiler(own), "");
+}
+
 TEST(Toolchain, OnlyACompilerWithAnAssemblerOfItsOwnTakesAnother) {
   using target::Isa, target::kHere;
   EXPECT_TRUE(
