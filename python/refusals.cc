@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/cat.h"
@@ -31,8 +32,8 @@ struct Parameters {
   bool takes_more_names = false;  // **kwargs
 };
 
-// Splits at commas outside of brackets and texts.
-std::vector<std::string> split(std::string_view text) {
+// Splits where the separator stands outside of brackets and texts.
+std::vector<std::string> split(std::string_view text, char separator = ',') {
   std::vector<std::string> out;
   size_t begin = 0;
   int depth = 0;
@@ -50,18 +51,39 @@ std::vector<std::string> split(std::string_view text) {
       ++depth;
     } else if (c == ']' || c == ')' || c == '}') {
       --depth;
-    } else if (c == ',' && depth == 0) {
+    } else if (c == separator && depth == 0) {
       out.emplace_back(text.substr(begin, i - begin));
       begin = i + 1;
     }
   }
   if (begin < text.size()) out.emplace_back(text.substr(begin));
-  for (std::string& part : out) part.erase(0, part.find_first_not_of(' '));
+  for (std::string& part : out) {
+    part.erase(0, part.find_first_not_of(' '));
+    part.erase(part.find_last_not_of(' ') + 1);
+  }
   return out;
 }
 
+// Since version 3, pybind11 calls types as Python 3.10 does. The names here are those of before.
+std::string with_old_names(std::string signature) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"typing.SupportsInt | typing.SupportsIndex", "int"},
+      {"os.PathLike | str | bytes", "os.PathLike"},
+      {"collections.abc.Sequence[", "List["},
+      {"collections.abc.Mapping[", "Dict["},
+      {"collections.abc.Sequence", "sequence"},
+      {"collections.abc.Callable", "function"},
+  };
+  for (const auto& [now, before] : kNames) {
+    for (size_t at = 0; (at = signature.find(now, at)) != std::string::npos; at += before.size())
+      signature.replace(at, now.size(), before);
+  }
+  return signature;
+}
+
 Parameters parameters_of(const Record& record) {
-  const std::string_view signature = record.signature;
+  const std::string text = with_old_names(record.signature);
+  const std::string_view signature = text;
   const size_t open = signature.find('('), close = signature.rfind(") -> ");
   Parameters out;
   if (open == std::string_view::npos || close == std::string_view::npos) return out;
@@ -92,6 +114,14 @@ std::optional<std::string> inside(const std::string& type, std::string_view gene
   return type.substr(generic.size() + 1, type.size() - generic.size() - 2);
 }
 
+// The types that a value of this one may be of, each by itself: of "Optional[int]" and "int | None"
+// int and None.
+std::vector<std::string> alternatives(const std::string& type) {
+  if (const auto of = inside(type, "Optional")) return {*of, "None"};
+  if (const auto of = inside(type, "Union")) return split(*of);
+  return split(type, '|');
+}
+
 // A class of the package, as "relay._relay.Module".
 py::object class_named(const std::string& type) {
   const std::string_view package = "relay._relay.";
@@ -101,19 +131,16 @@ py::object class_named(const std::string& type) {
 
 // What the type is called in messages.
 std::string shown(const std::string& type) {
+  if (const std::vector<std::string> any = alternatives(type); any.size() > 1)
+    return join(any, " or ", shown);
+  if (type == "None") return type;
   if (type == "str") return "a str";
   if (type == "int") return "an integer";
   if (type == "bool") return "True or False";
   if (type == "os.PathLike") return "a path";
   if (type == "function") return "a function";
   if (type.starts_with("relay._relay.")) return cat("a relay.", type.substr(13));
-  if (const auto of = inside(type, "Optional")) return cat(shown(*of), " or None");
   if (const auto of = inside(type, "List")) return cat("a list, each element ", shown(*of));
-  if (const auto of = inside(type, "Union")) {
-    std::string out;
-    for (const std::string& one : split(*of)) out += cat(out.empty() ? "" : " or ", shown(one));
-    return out;
-  }
   if (const auto of = inside(type, "Dict")) {
     const std::vector<std::string> parts = split(*of);
     return cat("a dict from ", shown(parts[0]), " to ", shown(parts[1]));
@@ -171,6 +198,16 @@ std::string misfit(const std::string& type, py::handle value, bool narrow) {
     return {};
   };
   const auto unless = [&](bool fits) { return fits ? std::string() : wrong_type; };
+  if (const std::vector<std::string> any = alternatives(type); any.size() > 1) {
+    std::vector<std::string> reasons;
+    for (const std::string& one : any) {
+      const std::string reason = misfit(one, value, narrow);
+      if (reason.empty()) return {};
+      if (one != "None") reasons.push_back(reason);
+    }
+    return reasons.size() == 1 ? reasons[0] : wrong_type;
+  }
+  if (type == "None") return unless(value.is_none());
   if (type == "str") return is_utf8(value) ? unless(is_text(value)) : "is a text that UTF-8 cannot hold";
   if (type == "tuple") return unless(PyTuple_Check(value.ptr()));
   if (type == "dict") return unless(PyDict_Check(value.ptr()));
@@ -185,7 +222,6 @@ std::string misfit(const std::string& type, py::handle value, bool narrow) {
     return narrow && !is_size(number) ? cat("is ", std::string(py::str(number)), ", which is out of range")
                                       : "";
   }
-  if (const auto of = inside(type, "Optional")) return value.is_none() ? "" : misfit(*of, value, narrow);
   if (const auto of = inside(type, "List")) {
     const bool is_list = PySequence_Check(value.ptr()) && !is_text(value) && !PyDict_Check(value.ptr());
     return is_list ? each(py::reinterpret_borrow<py::iterable>(value), *of) : wrong_type;
@@ -196,12 +232,6 @@ std::string misfit(const std::string& type, py::handle value, bool narrow) {
     const std::vector<std::string> parts = split(*of);
     std::string wrong = each(dict.attr("keys")(), parts[0]);
     return wrong.empty() ? each(dict.attr("values")(), parts[1]) : wrong;
-  }
-  if (const auto of = inside(type, "Union")) {
-    for (const std::string& one : split(*of)) {
-      if (misfit(one, value, narrow).empty()) return {};
-    }
-    return wrong_type;
   }
   const py::object kind = class_named(type);
   return kind.is_none() ? "" : unless(py::isinstance(value, kind));
@@ -270,45 +300,92 @@ std::string explained(const Record& record, const py::tuple& args, const py::dic
   return {};
 }
 
-// pybind11's function for all calls.
-PyCFunctionWithKeywords dispatcher = nullptr;
+// What pybind11 holds of the function that this is the `self` of; null if it is none of its own.
+// That is a capsule, since version 3 an object of its own type.
+const Record* record_of(PyObject* self) {
+#if PYBIND11_VERSION_MAJOR >= 3
+  return py::detail::function_record_ptr_from_PyObject(self);
+#else
+  const char* const kind = py::detail::get_function_record_capsule_name();
+  return PyCapsule_IsValid(self, kind) ? static_cast<const Record*>(PyCapsule_GetPointer(self, kind))
+                                       : nullptr;
+#endif
+}
 
-PyObject* call(PyObject* self, PyObject* args, PyObject* named) {
-  PyObject* result = dispatcher(self, args, named);
-  if (result || !PyErr_ExceptionMatches(PyExc_TypeError)) return result;
+struct Given {
+  py::tuple args;
+  py::dict named;
+};
+
+// A call failed. If its arguments fit no parameter, the error becomes one that says which and why.
+template <class GivenOf>
+void improve_error(PyObject* self, const GivenOf& given) {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return;
   py::error_already_set error;
   try {
-    const auto* record = static_cast<const Record*>(
-        PyCapsule_GetPointer(self, py::detail::get_function_record_capsule_name()));
+    const Record* const record = record_of(self);
     const auto text = py::cast<std::string>(py::str(error.value()));
-    const bool is_of_pybind11 = text.starts_with(cat(record->name, "(): incompatible ")) && !record->next;
-    std::string why;
-    if (is_of_pybind11) {
-      why = explained(*record, py::reinterpret_borrow<py::tuple>(args),
-                      named ? py::reinterpret_borrow<py::dict>(named) : py::dict());
-    }
-    if (!why.empty()) {
-      PyErr_SetString(PyExc_TypeError, why.c_str());
-      return nullptr;
+    if (text.starts_with(cat(record->name, "(): incompatible ")) && !record->next) {
+      const Given call = given();
+      if (const std::string why = explained(*record, call.args, call.named); !why.empty()) {
+        PyErr_SetString(PyExc_TypeError, why.c_str());
+        return;
+      }
     }
   } catch (...) {
     PyErr_Clear();  // an argument cannot even be looked at: pybind11's own text is what is left
   }
   error.restore();
-  return nullptr;
+}
+
+// pybind11 has one function for all calls. It takes a tuple and a dict; since version 3.1 an array,
+// in which the values of the names come last.
+using Array = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+PyCFunctionWithKeywords dispatcher = nullptr;
+Array array_dispatcher = nullptr;
+
+PyObject* call(PyObject* self, PyObject* args, PyObject* named) {
+  PyObject* result = dispatcher(self, args, named);
+  if (!result) {
+    improve_error(self, [&] {
+      return Given{py::reinterpret_borrow<py::tuple>(args),
+                   named ? py::reinterpret_borrow<py::dict>(named) : py::dict()};
+    });
+  }
+  return result;
+}
+
+PyObject* call_array(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  PyObject* result = array_dispatcher(self, args, count, names);
+  if (!result) {
+    improve_error(self, [&] {
+      Given out{py::tuple(static_cast<size_t>(count)), {}};
+      for (Py_ssize_t i = 0; i < count; ++i)
+        out.args[static_cast<size_t>(i)] = py::reinterpret_borrow<py::object>(args[i]);
+      for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i)
+        out.named[PyTuple_GET_ITEM(names, i)] = py::handle(args[count + i]);
+      return out;
+    });
+  }
+  return result;
 }
 
 void explain(py::handle function) {
   const py::handle found = py::detail::get_function(function);
   if (!found || !PyCFunction_Check(found.ptr())) return;
   const py::handle self = PyCFunction_GET_SELF(found.ptr());
-  if (!self || !PyCapsule_IsValid(self.ptr(), py::detail::get_function_record_capsule_name())) return;
+  if (!self || !record_of(self.ptr())) return;
+  using Any = void (*)();
   PyMethodDef* definition = reinterpret_cast<PyCFunctionObject*>(found.ptr())->m_ml;
-  const auto calls =
-      reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(definition->ml_meth));
-  if (calls == call) return;
-  dispatcher = calls;
-  definition->ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call));
+  const bool is_array = (definition->ml_flags & METH_FASTCALL) != 0;
+  const auto ours = is_array ? reinterpret_cast<Any>(call_array) : reinterpret_cast<Any>(call);
+  const auto calls = reinterpret_cast<Any>(definition->ml_meth);
+  if (calls == ours) return;
+  if (is_array)
+    array_dispatcher = reinterpret_cast<Array>(calls);
+  else
+    dispatcher = reinterpret_cast<PyCFunctionWithKeywords>(calls);
+  definition->ml_meth = reinterpret_cast<PyCFunction>(ours);
 }
 
 }  // namespace

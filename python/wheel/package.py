@@ -13,19 +13,20 @@ import sys
 import tempfile
 from pathlib import Path
 
+import interpreter
 import llvm
 from harness import environment
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-PYTHON = "/usr/bin/python3"  # whose headers the extension is built with: WORKSPACE
 REQUIREMENTS = HERE / "requirements.txt"
 DATE = "315532800"  # 1980-01-01, where the time of zip files begins
 
 
-def make(folder: Path, built: Path, install: bool) -> Path:
-    """Writes the wheel into the folder."""
+def make(folder: Path, python: str, install: bool) -> Path:
+    """Builds the package for this Python, and writes the wheel into the folder."""
     tools = environment.programs("wheel", REQUIREMENTS, install, "`./dev wheel DIR`")
+    built, for_python = build(python, install), interpreter.version(python)
     version = re.search(r'kVersion = "([^"]+)"', (ROOT / "tools/version.h").read_text())[1]
     with tempfile.TemporaryDirectory(prefix="relay-wheel-") as name:
         scratch = Path(name)
@@ -34,7 +35,7 @@ def make(folder: Path, built: Path, install: bool) -> Path:
             part.mkdir()
         extension, command = built / "python/relay/_relay.so", built / "tools/relay"
         llvm.link([extension, command], parts["llvm"])
-        lay_out(parts["tree"], extension, command, version)
+        lay_out(parts["tree"], extension, command, version, for_python)
         repair(tools, pack(tools, parts["tree"], parts["packed"]), parts["repaired"], parts["llvm"])
         (repaired,) = parts["repaired"].glob("*.whl")
         run([tools / "python", "-m", "wheel", "unpack", repaired, "--dest", scratch])
@@ -44,7 +45,16 @@ def make(folder: Path, built: Path, install: bool) -> Path:
         return Path(shutil.copy(pack(tools, tree, parts["llvm"]), folder))
 
 
-def lay_out(tree: Path, extension: Path, command: Path, version: str) -> None:
+def build(python: str, install: bool) -> Path:
+    """Bazel's folder with what it built."""
+    for_it = interpreter.options(python, install)
+    quiet = ["--ui_event_filters=error,fail", "--show_result=0"]
+    if subprocess.run(["bazel", "build", *quiet, *for_it, "//:relay", "//python:relay"], cwd=ROOT).returncode:
+        sys.exit("wheel: the package cannot be built, as above")
+    return ROOT / "bazel-bin"
+
+
+def lay_out(tree: Path, extension: Path, command: Path, version: str, python: tuple[int, int]) -> None:
     """What a wheel holds before the libraries come in."""
     package, scripts, info = tree / "relay", tree / f"relay-{version}.data/scripts", tree / f"relay-{version}.dist-info"
     for folder in (package, scripts, info / "licenses"):
@@ -55,7 +65,7 @@ def lay_out(tree: Path, extension: Path, command: Path, version: str) -> None:
     shutil.copy(extension, package)
     shutil.copy(command, scripts / "relay")
     shutil.copy(ROOT / "LICENSE", info / "licenses")
-    major, minor = python_version()
+    major, minor = python
     said = {"@VERSION@": version, "@PYTHON@": f">={major}.{minor},<{major}.{minor + 1}"}
     metadata = (HERE / "METADATA").read_text()
     for word, value in said.items():
@@ -65,12 +75,6 @@ def lay_out(tree: Path, extension: Path, command: Path, version: str) -> None:
     (info / "WHEEL").write_text(
         f"Wheel-Version: 1.0\nGenerator: relay {version}\nRoot-Is-Purelib: false\nTag: {tag}-{tag}-linux_{os.uname().machine}\n"
     )
-
-
-def python_version() -> tuple[int, int]:
-    """Such as 3 and 11: the extension is for this version alone."""
-    major, minor = answer(PYTHON, "-c", "import sys; print(*sys.version_info[:2])").split()
-    return int(major), int(minor)
 
 
 def pack(tools: Path, tree: Path, folder: Path) -> Path:
