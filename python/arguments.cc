@@ -86,6 +86,7 @@ std::optional<T> limit(const py::kwargs& named, const char* option, T least) {
   try {
     const T value = py::cast<T>(given);
     if (value >= least) return value;
+    if (value != value) throw py::value_error(cat("argument `", option, "` is no number"));
   } catch (const py::cast_error&) {
     throw py::type_error(cat("argument `", option, "` is no number that it can have"));
   }

@@ -220,6 +220,7 @@ Program module_of(const HomeRef& home, const std::optional<std::string>& functio
 }
 
 Program trace(const py::function& f, const py::object& specs, const py::object& result) {
+  const Busy busy(Busy::With::kFunctions);
   const std::unique_ptr<ProgramBuilder> builder = new_builder(std::nullopt);
   const HomeRef& home = builder->home;
   py::object given = specs;

@@ -45,15 +45,20 @@ std::unique_lock<ContextMutex> lock_for_run(ContextMutex& mutex, const Cancellat
 }
 
 py::object run_async(const std::function<py::object(Cancellation&)>& call) {
-  const auto cancellation = std::make_shared<Cancellation>();
-  const py::cpp_function run([call, cancellation] { return call(*cancellation); });
-  const py::object loop = py::module_::import("asyncio").attr("get_running_loop")();
-  py::object future = loop.attr("run_in_executor")(py::none(), run);
-  // The executor cannot stop what has begun, and Python waits for it before it exits.
-  future.attr("add_done_callback")(py::cpp_function([cancellation](const py::object& done) {
-    if (py::cast<bool>(done.attr("cancelled")())) cancellation->cancel();
-  }));
-  return future;
+  const py::cpp_function begin([call] {
+    const auto cancellation = std::make_shared<Cancellation>();
+    const py::cpp_function run([call, cancellation] { return call(*cancellation); });
+    const py::object loop = py::module_::import("asyncio").attr("get_running_loop")();
+    py::object future = loop.attr("run_in_executor")(py::none(), run);
+    // The executor cannot stop what has begun, and Python waits for it before it exits.
+    future.attr("add_done_callback")(py::cpp_function([cancellation](const py::object& done) {
+      if (py::cast<bool>(done.attr("cancelled")())) cancellation->cancel();
+    }));
+    return future;
+  });
+  py::object coroutine = py::module_::import("relay.coroutines").attr("waits_for")(begin);
+  for (const char* name : {"__name__", "__qualname__"}) coroutine.attr(name) = "run_async";  // in warnings
+  return coroutine;
 }
 
 }  // namespace relay::python

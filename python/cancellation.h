@@ -42,8 +42,8 @@ class Cancellation {
 // cancellation it is lock_interruptibly.
 std::unique_lock<ContextMutex> lock_for_run(ContextMutex& mutex, const Cancellation* cancellation);
 
-// Runs `call` on a thread of the running loop's executor, with the GIL, and gives the future. If
-// the future is cancelled, the run is.
+// A coroutine that runs `call` on a thread of the running loop's executor, with the GIL. If it is
+// cancelled, the run is.
 py::object run_async(const std::function<py::object(Cancellation&)>& call);
 
 }  // namespace relay::python

@@ -45,7 +45,7 @@ py::class_<Closable<T>> bind_closable(py::module_& m, const char* name, const ch
               return held->get()->call(args, named, &cancellation);
             });
           },
-          "The same call on another thread, to be awaited. If the future is cancelled, the run is.")
+          "The same call on another thread: a coroutine. The run ends if it is cancelled.")
       .def_property_readonly(
           "inputs", [](const Held& h) { return h.get()->signature().inputs; },
           "names, in the order of a call")

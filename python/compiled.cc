@@ -342,6 +342,10 @@ Held open(const std::filesystem::path& path, int threads) {
   // With a folder in it: a bare name would be looked for where the system keeps libraries.
   const std::string absolute = std::filesystem::absolute(path).string();
   run_interruptibly([made, absolute, opening] { open_into(*made, absolute, opening); });
+  for (const char* form : {".onnx", ".relay", ".json"}) {
+    if (!made->artifact && path.extension() == form)
+      throw py::value_error(cat("argument `path`: ", path.string(), " is not compiled: relay.load loads it"));
+  }
   return compiled(made, {}, opening);
 }
 

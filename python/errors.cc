@@ -23,14 +23,23 @@ struct Said {
   std::vector<std::string> notes;
 };
 
+// The driver names the option of the command. A name of a file may have it, too.
+std::string with_argument_function(std::string text) {
+  constexpr std::string_view kOption = "\nnote: choose another with --function; ", kNote = kOption.substr(7);
+  constexpr std::string_view kArgument = "choose another with `function`; ";
+  if (text.starts_with(kNote)) return text.replace(0, kNote.size(), kArgument);
+  const size_t at = text.find(kOption);
+  return at == std::string::npos ? text : text.replace(at + 7, kNote.size(), kArgument);
+}
+
 Said said(const Diagnostic& d, const SourceMap& sources) {
   Said out{.is_error = d.severity() == Severity::kError,
            .slug = std::string(d.slug().name()),
            .message = utf8(d.message()),
-           .text = utf8(render(d, sources)),
+           .text = utf8(with_argument_function(render(d, sources))),
            .span = place_of(d.span(), sources),
            .notes = {}};
-  for (const std::string& note : d.notes()) out.notes.push_back(utf8(note));
+  for (const std::string& note : d.notes()) out.notes.push_back(utf8(with_argument_function(note)));
   return out;
 }
 
@@ -102,7 +111,7 @@ std::string with_arguments(std::string text) {
 void raise_diagnostics(const Diagnostics& diagnostics, const SourceMap& sources) {
   Failure failure{.kind = "DiagnosticError",
                   .message = "it failed, and no reason was given",
-                  .text = trimmed_end(diagnostics.render(sources))};
+                  .text = with_argument_function(trimmed_end(diagnostics.render(sources)))};
   bool found = false;
   for (const Diagnostic* d : diagnostics.in_order()) {
     failure.diagnostics.push_back(said(*d, sources));
@@ -152,6 +161,10 @@ void bind_errors(py::module_& m) {
   };
   add("Error", PyExc_Exception,
       "What goes wrong in Relay. Has `message`, `slug`, `span`, `notes`, `text` and `diagnostics`.");
+  // Of one that a user made by hand.
+  for (const char* part : {"message", "text"}) m.attr("Error").attr(part) = "";
+  for (const char* part : {"slug", "span"}) m.attr("Error").attr(part) = py::none();
+  for (const char* part : {"notes", "diagnostics"}) m.attr("Error").attr(part) = py::tuple();
   add("DiagnosticError", m.attr("Error"),
       "A model, an option or this machine is wrong. `slug` is explained by `relay explain SLUG`.");
   add("TrapError", m.attr("Error"),

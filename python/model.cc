@@ -64,6 +64,9 @@ driver::InputShapes input_shapes(const Shapes& shapes) {
 Program load(const std::filesystem::path& path, const std::optional<std::string>& function,
              const Shapes& shapes, const std::vector<std::filesystem::path>& libraries,
              const py::object& progress) {
+  if (driver::is_artifact(path.string()))
+    throw py::value_error(
+        cat("argument `path`: ", path.string(), " is compiled already: relay.open opens it"));
   driver::LoadOptions options;
   options.function = function.value_or("main");
   options.may_lack_function = !function;
@@ -292,10 +295,15 @@ void check_threads(int threads) {
     throw py::value_error(cat("argument `threads` is ", threads, ", and it goes from 0 to ", kMost));
 }
 
+void check_level(std::string_view argument, int level) {
+  if (level < 0 || level > 3)
+    throw py::value_error(
+        cat("argument `", argument, "`: there is no level ", level, ", they go from 0 to 3"));
+}
+
 driver::Options engine_options(int level, int threads, const std::string& target,
                                const std::string& denormals) {
-  if (level < 0 || level > 3)
-    throw py::value_error(cat("argument `level` is ", level, ", and levels go from 0 to 3"));
+  check_level("level", level);
   check_threads(threads);
   if (std::string wrong = target::wrong_target(target); !wrong.empty())
     throw py::value_error(cat("argument `target`: ", wrong));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "driver/engines.h"
 #include "driver/model.h"
@@ -36,6 +37,8 @@ Program checked_program(const Module& read, const std::string& name,
 
 // Raises ValueError for a number of threads that no run has.
 void check_threads(int threads);
+// Raises ValueError for a level that there is not.
+void check_level(std::string_view argument, int level);
 // Options of engines, of which each keyword argument is one. Raises ValueError for a level, a
 // target or a word that there is not.
 driver::Options engine_options(int level, int threads, const std::string& target,

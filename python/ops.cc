@@ -112,6 +112,8 @@ std::vector<Said> said_by(const op::OpDef& op, const Named& named) {
     const std::string what = attribute_name(op, name);
     if (py::isinstance<ExprHandle>(value))
       throw py::type_error(cat(what, " is an expression, and attributes are constants of the program"));
+    if (py::isinstance<py::str>(value) && field_of(op, name).type == "dtype")
+      refuse_two_meanings(py::str(value), what);
     out.push_back(said_by(value, what));
   }
   return out;

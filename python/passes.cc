@@ -96,6 +96,7 @@ std::string name_of(const py::object& function) {
 // The module that a user's function makes of this one. What it raises goes through.
 Program call(const py::object& function, const Program& p, PassReport& report) {
   const Stopwatch watch;
+  const Busy busy(Busy::With::kFunctions);
   const py::object given = function(py::cast(p));
   if (!py::isinstance<Program>(given))
     throw py::type_error(cat("the pass `", name_of(function), "` gave a ", class_name(given),

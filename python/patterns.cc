@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -182,41 +183,37 @@ std::vector<Match> matches(const Pattern& p, const Program& program) {
 class Rewriting {
  public:
   Rewriting(const Pattern& p, const Program& program, const py::object& replacement)
-      : pattern_(p), program_(program), home_(home_of(program)), function_(replacement) {
+      : pattern_(p), program_(program), home_(home_of(program)) {
     if (py::isinstance<py::str>(replacement)) {
-      lock_ = lock_interruptibly(*program_.context);
+      const auto lock = lock_interruptibly(*program_.context);
       text_ = read(py::str(replacement));
-    } else if (!PyCallable_Check(replacement.ptr())) {
-      throw py::type_error("argument `replacement` is no text and no function from a match to an expression");
+    } else if (PyCallable_Check(replacement.ptr())) {
+      function_ = replacement;
     } else {
-      lock_ = lock_interruptibly(*program_.context);
+      throw py::type_error("argument `replacement` is no text and no function from a match to an expression");
     }
   }
 
-  Program run(bool once) {
-    const std::vector<pattern::Rule> rules{
-        {pattern_.text, pattern_.pattern,
-         [this](Builder& b, const pattern::Match& m) { return checked(b, m, replace(m)); }}};
-    Program out = program_;
-    Module& now = out.model.module;
-    Diagnostics diagnostics;
-    const size_t most = kMostGrowth * (size_of(now) + kSmall);
-    for (size_t rounds = 0; rounds == 0 || !once; ++rounds) {
-      const Module next = limited([&] { return pattern::rewrite(now, rules, {.once = true}); });
-      if (next.same(now)) break;
-      if (rounds == kMostRounds)
-        raise_limit(
-            cat("rewriting did not end after ", kMostRounds, " rounds: `", pattern_.text, "` still matches"));
-      // A replacement that the pattern matches twice doubles in each round.
-      if (const size_t size = size_of(next); size > most)
-        raise_limit(cat("rewriting made ", size, " expressions in ", rounds + 1, " rounds: what replaces `",
-                        pattern_.text, "` matches again"));
-      // The next round looks at types.
-      diagnostics.clear();
-      now = typed(now, next, diagnostics);
-    }
-    lock_.unlock();  // who is warned may look at the module
-    warn(diagnostics, program_.sources());
+  static Program run(const std::shared_ptr<Rewriting>& r, bool once) {
+    limited([&] {
+      if (r->text_) {
+        run_interruptibly(
+            [r, once] {
+              const std::lock_guard guard(*r->program_.context);
+              r->rewrite(once);
+            },
+            nullptr, r->abandoned_);
+      } else {
+        const Busy busy(Busy::With::kFunctions);
+        r->lock_ = lock_interruptibly(*r->program_.context);
+        r->rewrite(once);
+        r->lock_.unlock();  // who is warned may look at the module
+      }
+    });
+    if (!r->is_typed_) raise_diagnostics(r->diagnostics_, r->program_.sources());
+    warn(r->diagnostics_, r->program_.sources());
+    Program out = r->program_;
+    out.model.module = r->now_;
     return out;
   }
 
@@ -230,15 +227,43 @@ class Rewriting {
     return pattern::Graph{std::span<const Expr>(roots)}.order().size();
   }
 
-  Module typed(const Module& before, const Module& after, Diagnostics& diagnostics) const {
+  // With the lock. With the GIL only if there is a function to call.
+  void rewrite(bool once) {
+    const std::vector<pattern::Rule> rules{
+        {pattern_.text, pattern_.pattern,
+         [this](Builder& b, const pattern::Match& m) { return checked(b, m, replace(m)); }}};
+    const size_t most = kMostGrowth * (size_of(now_) + kSmall);
+    for (size_t rounds = 0; rounds == 0 || !once; ++rounds) {
+      const Module next = pattern::rewrite(now_, rules, {.once = true});
+      if (next.same(now_)) return;
+      std::optional<Unlocked> without;
+      if (function_) without.emplace();
+      if (rounds == kMostRounds) {
+        throw Exhausted(
+            cat("rewriting did not end after ", kMostRounds, " rounds: `", pattern_.text, "` still matches"));
+      }
+      // A replacement that the pattern matches twice doubles in each round.
+      if (const size_t size = size_of(next); size > most) {
+        throw Exhausted(cat("rewriting made ", size, " expressions in ", rounds + 1,
+                            " rounds: what replaces `", pattern_.text, "` matches again"));
+      }
+      // The next round looks at types.
+      diagnostics_.clear();
+      is_typed_ = check(next);
+      if (!is_typed_) return;
+    }
+  }
+
+  bool check(const Module& next) {
     // An expression of another place in the module may mention what is bound there.
-    if (const std::vector<std::string> wrong = well_formed(after); !wrong.empty())
+    if (const std::vector<std::string> wrong = well_formed(next); !wrong.empty())
       throw py::value_error(
           cat("the replacement of `", pattern_.text, "` does not fit where it stands: ", wrong[0]));
-    Result<Module> checked = passes::checked(after, diagnostics);
-    if (!checked) raise_diagnostics(diagnostics, program_.sources());
-    check_types(before, *checked);
-    return std::move(*checked);
+    Result<Module> checked = passes::checked(next, diagnostics_);
+    if (!checked) return false;
+    check_types(now_, *checked);
+    now_ = std::move(*checked);
+    return true;
   }
 
   pattern::Replacement read(const std::string& text) const {
@@ -250,7 +275,10 @@ class Rewriting {
   }
 
   Expr replace(const pattern::Match& m) {
-    if (text_) return text_->make(m);
+    if (text_) {
+      if (*abandoned_) throw Exhausted(std::string(kAbandoned));
+      return text_->make(m);
+    }
     lock_.unlock();
     py::object given;
     {
@@ -291,17 +319,24 @@ class Rewriting {
     }
   }
 
-  const Pattern& pattern_;
-  const Program& program_;
+  static constexpr std::string_view kAbandoned = "nobody waits for the rewriting";
+
+  // Copies: who is interrupted leaves the rewriting behind.
+  const Pattern pattern_;
+  const Program program_;
   HomeRef home_;
   py::object function_;
   std::optional<pattern::Replacement> text_;
+  const std::shared_ptr<std::atomic<bool>> abandoned_ = std::make_shared<std::atomic<bool>>(false);
+  Module now_ = program_.model.module;
+  Diagnostics diagnostics_;
+  bool is_typed_ = true;
   std::unordered_map<Expr, Expr> typed_;
   std::unique_lock<ContextMutex> lock_;
 };
 
 Program rewrite(const Pattern& p, const Program& program, const py::object& replacement, bool once) {
-  return Rewriting(p, program, replacement).run(once);
+  return Rewriting::run(std::make_shared<Rewriting>(p, program, replacement), once);
 }
 
 }  // namespace

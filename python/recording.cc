@@ -240,6 +240,8 @@ py::object signature_of(py::handle f) {
 }
 
 std::vector<std::string> parameter_names(py::handle f) {
+  if (py::isinstance<ExprHandle>(f))
+    throw py::type_error("a relay.Expr is no function of Python: give one that calls it, as lambda x: f(x)");
   const py::module_ inspect = py::module_::import("inspect");
   const py::object parameters = signature_of(f).attr("parameters");
   const py::object kind = inspect.attr("Parameter");

@@ -403,9 +403,19 @@ py::dtype numpy_dtype(DType dtype) {
                            ": pip install ml_dtypes, which has it, or cast the tensor in the program"));
 }
 
+void refuse_two_meanings(const std::string& dtype, const std::string& what) {
+  for (const char* word : {"int", "uint", "float"}) {
+    if (dtype == word)
+      throw py::type_error(cat(what, ": \"", dtype,
+                               "\" has 64 bits in NumPy and 32 in texts of the language: say \"", dtype,
+                               "32\" or \"", dtype, "64\""));
+  }
+}
+
 DType dtype_of(py::handle dtype, const std::string& what) {
   if (py::isinstance<py::str>(dtype)) {
     const std::string name = py::str(dtype);
+    refuse_two_meanings(name, what);
     if (const std::optional<DType> found = DType::parse(name)) return *found;
     throw py::type_error(cat(what, ": there is no dtype \"", name, "\""));
   }

@@ -55,6 +55,8 @@ void load_numpy();
 // raises TypeError without it. 4-bit integers take a byte each.
 py::dtype numpy_dtype(DType dtype);
 
+// Raises TypeError for a name that means one dtype to NumPy, and another in texts of the language.
+void refuse_two_meanings(const std::string& dtype, const std::string& what);
 // The dtype that a name, a NumPy dtype or a class as np.float32 means. Raises TypeError; `what`
 // says what it is given for.
 DType dtype_of(py::handle dtype, const std::string& what);

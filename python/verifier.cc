@@ -147,7 +147,7 @@ Report verify(const Program& given, py::handle inputs, const std::vector<std::st
               const py::object& progress) {
   driver::VerifyOptions options;
   const driver::Options common = engine_options(0, threads, target, denormals);
-  for (const int level : levels) engine_options(level, threads, target, denormals);
+  for (const int level : levels) check_level("levels", level);
   options.target = common.target;
   options.denormals = common.denormals;
   options.engines = engines;

@@ -34,6 +34,19 @@ bool on_main_thread() {
   return known.is_main;
 }
 
+// Python gives its threads as small a stack as it is asked for, and LLVM recurses.
+bool has_room() {
+  constexpr size_t kLeast = size_t{1} << 20;
+  pthread_attr_t attributes;
+  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return false;
+  void* lowest = nullptr;
+  size_t size = 0;
+  const bool known = ::pthread_attr_getstack(&attributes, &lowest, &size) == 0;
+  ::pthread_attr_destroy(&attributes);
+  const char here = 0;
+  return known && static_cast<size_t>(&here - static_cast<const char*>(lowest)) >= kLeast;
+}
+
 // Work that somebody waits for, or nobody any more.
 struct Pending {
   std::mutex mutex;
@@ -42,11 +55,13 @@ struct Pending {
   std::exception_ptr failure;
 };
 
-// Threads that run work, whether or not they were abandoned.
+// Threads that run work, whether or not they were abandoned, and threads of others that are busy.
 struct Threads {
   std::mutex mutex;
   std::condition_variable changed;
   size_t count = 0;
+  size_t in_functions = 0;  // of Python's
+  bool ending = false;      // Python waits for them
 };
 // Never destroyed: a thread may still look at it when the process ends.
 Threads& threads() {
@@ -119,12 +134,20 @@ void begin_as_child() {
 }
 
 void wait_for_abandoned_work() {
+  constexpr std::chrono::seconds kMostInFunctions{2};
+  const auto begun = std::chrono::steady_clock::now();
   try {
     while (true) {
       {
         const Unlocked without;
         std::unique_lock lock(threads().mutex);
-        if (threads().changed.wait_for(lock, kWatchEvery, [] { return threads().count == 0; })) return;
+        Threads& all = threads();
+        all.ending = true;
+        const auto is_quiet = [&] {
+          const bool waited = std::chrono::steady_clock::now() - begun > kMostInFunctions;
+          return all.count == 0 && (all.in_functions == 0 || waited);
+        };
+        if (all.changed.wait_for(lock, kWatchEvery, is_quiet)) return;
       }
       raise_pending_signals();
     }
@@ -144,6 +167,34 @@ Unlocked::~Unlocked() noexcept(false) {
   } if_unwound;
   PyEval_RestoreThread(state_);
   if_unwound.armed = false;
+}
+
+Busy::Busy(With with) : forks_(forks()) {
+  if (on_main_thread()) return;
+  const auto begin = [&](bool may) {
+    const std::lock_guard guard(threads().mutex);
+    if (threads().ending && !may) return false;
+    count_ = with == With::kWork ? &threads().count : &threads().in_functions;
+    ++*count_;
+    return true;
+  };
+  if (begin(false)) return;
+  const py::object thread = py::module_::import("threading").attr("current_thread")();
+  if (!py::cast<bool>(thread.attr("daemon"))) {
+    begin(true);
+    return;
+  }
+  // It ends the thread without a word. What runs at the end of Python may wait for that.
+  PyErr_SetNone(PyExc_SystemExit);
+  throw py::error_already_set();
+}
+
+// In the child of a fork nobody counts what the parent had begun.
+Busy::~Busy() {
+  if (!count_ || forks_ != forks()) return;
+  const std::lock_guard guard(threads().mutex);
+  --*count_;
+  threads().changed.notify_all();
 }
 
 // What was said and not told yet.
@@ -183,7 +234,8 @@ void Progress::tell() const {
 void run_interruptibly(std::function<void()> work, const Progress* progress,
                        const std::shared_ptr<std::atomic<bool>>& abandoned) {
   const bool is_told = progress && progress->is_asked();
-  if (!on_main_thread() && !is_told) {
+  const Busy busy(is_told ? Busy::With::kFunctions : Busy::With::kWork);
+  if (!on_main_thread() && !is_told && has_room()) {
     const Unlocked without;
     work();
     return;
@@ -196,7 +248,7 @@ void run_interruptibly(std::function<void()> work, const Progress* progress,
   }
   std::thread thread;
   try {
-    thread = std::thread([pending, work = std::move(work)]() mutable {
+    thread = std::thread([pending = std::shared_ptr<Pending>(pending), work = std::move(work)]() mutable {
       try {
         work();
       } catch (...) {
@@ -208,6 +260,7 @@ void run_interruptibly(std::function<void()> work, const Progress* progress,
         pending->has_ended = true;
         pending->ended.notify_all();
       }
+      pending = nullptr;  // a failure that nobody waits for may be an exception of Python's
       const std::lock_guard guard(threads().mutex);
       --threads().count;
       threads().changed.notify_all();

@@ -33,6 +33,24 @@ class Unlocked {
   PyThreadState* state_;
 };
 
+// What another thread than the main one is in the middle of. Python ends while threads that are
+// daemons go on: the statics that work uses are torn down then, and a thread that wants the GIL is
+// unwound through destructors that need it. So Python waits for the end of what was begun, and what
+// a daemon begins after that raises SystemExit. Where functions of Python's are called, which may
+// never return, the wait is a short one.
+class Busy {
+ public:
+  enum class With : uint8_t { kWork, kFunctions };
+  explicit Busy(With with);  // needs the GIL
+  ~Busy();
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  size_t* count_ = nullptr;
+  unsigned forks_ = 0;
+};
+
 // How far long work is, for a function of Python's: `progress(done, total, what)`. The work says it
 // on its own thread. The thread that waits for the work calls the function, so it may draw.
 class Progress {

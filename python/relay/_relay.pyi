@@ -1,8 +1,7 @@
 """Types of the extension module, for type checkers and editors. tests/python/stub_test.py compares names and parameters."""
 
 from array import array
-from asyncio import Future
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from os import PathLike
 from types import EllipsisType, TracebackType
 from typing import Any, Literal, Protocol, Self, TypeAlias
@@ -378,7 +377,7 @@ class Executable:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
     def __call__(self, *inputs: _Input, out: _Out | None = None, **named: _Input) -> Any: ...
-    def run_async(self, *inputs: _Input, out: _Out | None = None, **named: _Input) -> Future[Any]: ...
+    def run_async(self, *inputs: _Input, out: _Out | None = None, **named: _Input) -> Coroutine[Any, Any, Any]: ...
 
 class Compiled:
     @property
@@ -396,7 +395,7 @@ class Compiled:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
     def __call__(self, *inputs: _Input, out: _Out | None = None, **named: _Input) -> Any: ...
-    def run_async(self, *inputs: _Input, out: _Out | None = None, **named: _Input) -> Future[Any]: ...
+    def run_async(self, *inputs: _Input, out: _Out | None = None, **named: _Input) -> Coroutine[Any, Any, Any]: ...
 
 class Row:
     @property

@@ -64,11 +64,11 @@ class AsyncTest(unittest.TestCase):
     def test_several_runs(self):
         """Runs of an Executable wait for each other: a run that waits is cancelled, too. Others are not."""
         async def several(f):
-            endless = [f.run_async(FOR_EVER, 1) for _ in range(2)]
+            endless = [asyncio.create_task(f.run_async(FOR_EVER, 1)) for _ in range(2)]
             await asyncio.sleep(0.1)
-            other = f.run_async(10, 7)
-            for future in endless:
-                future.cancel()
+            other = asyncio.create_task(f.run_async(10, 7))
+            for task in endless:
+                task.cancel()
             return int(await other)
 
         for f in self.ways:
@@ -106,9 +106,9 @@ class AsyncTest(unittest.TestCase):
 
     def test_a_run_that_ended_before(self):
         async def late(f):
-            future = f.run_async(10, 7)
-            result = await future
-            self.assertFalse(future.cancel())
+            task = asyncio.create_task(f.run_async(10, 7))
+            result = await task
+            self.assertFalse(task.cancel())
             return int(result), int(await f.run_async(10, 8))
 
         for f in self.ways:
@@ -126,8 +126,36 @@ class AsyncTest(unittest.TestCase):
 
     def test_without_a_loop(self):
         for f in self.ways:
-            with self.assertRaisesRegex(RuntimeError, "no running event loop"):
-                f.run_async(1, 2)
+            self.assertEqual(int(asyncio.run(f.run_async(10, 7))), 7)
+
+    def test_runs_that_nobody_awaits(self):
+        """They are cancelled when the loop ends: `asyncio.run` would wait for ever for their threads."""
+        async def left_behind(f):
+            f.kept = asyncio.create_task(f.run_async(FOR_EVER, 1))  # or it may be collected
+            await asyncio.sleep(0.1)
+
+        async def one_fails(f):
+            async def fails():
+                await asyncio.sleep(0.1)
+                raise KeyError("this one")
+
+            await asyncio.gather(f.run_async(FOR_EVER, 1), fails())
+
+        class Holder:
+            def __init__(self, f):
+                self.run_async = f.run_async
+
+        for f in self.ways:
+            asyncio.run(left_behind(Holder(f)))
+            with self.assertRaisesRegex(KeyError, "this one"):
+                asyncio.run(one_fails(f))
+            self.ended_soon()
+            self.assertEqual(int(f(10, 5)), 5)
+
+    def test_a_run_that_is_never_begun(self):
+        for f in self.ways:
+            run = f.run_async(FOR_EVER, 1)  # nothing runs
+            run.close()
 
 
 if __name__ == "__main__":

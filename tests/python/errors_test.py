@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 import numpy as np
 
@@ -77,6 +78,44 @@ class ErrorsTest(unittest.TestCase):
             with self.assertRaises(relay.DiagnosticError) as caught:
                 relay.load(path)
             self.assertEqual((caught.exception.slug, caught.exception.span), (slug, None))
+
+    def test_what_another_function_is_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            library = pathlib.Path(folder) / "net.so"
+            library.write_bytes(b"")
+            with self.assertRaisesRegex(ValueError, "compiled already: relay.open opens it"):
+                relay.load(library)
+            with self.assertRaisesRegex(ValueError, "not compiled: relay.load loads it"):
+                relay.open(pathlib.Path(folder) / "net.onnx")
+
+    def test_messages_name_arguments_and_no_options_of_the_command(self):
+        with self.assertRaises(relay.DiagnosticError) as caught:
+            relay.parse("def @main(%x: int64) { %x }", function="mian")
+        self.assertEqual(caught.exception.notes[-1], "choose another with `function`; there are: main")
+        self.assertIn("choose another with `function`", str(caught.exception))
+        model = relay.parse("def @main(%x: int64) { %x }")
+        with self.assertRaisesRegex(ValueError, "^argument `levels`: there is no level 9, they go from 0 to 3$"):
+            relay.verify(model, [1], levels=9)
+        with self.assertRaisesRegex(ValueError, "^argument `level`: there is no level 4"):
+            relay.jit(model, level=4)
+        with self.assertRaisesRegex(ValueError, "^argument `max_time` is no number$"):
+            relay.interpret(model, 1, max_time=float("nan"))
+
+    def test_an_error_that_a_user_makes(self):
+        for kind in (relay.Error, relay.DiagnosticError, relay.TrapError, relay.LimitError):
+            error = kind("mine")
+            self.assertEqual((str(error), error.slug, error.span, list(error.notes)), ("mine", None, None, []))
+
+    def test_a_compiler_that_comes_later(self):
+        """Who is told to install one goes on in the same process."""
+        model = relay.parse("def @main(%x: int64) { %x }")
+        for variables in ({"PATH": "/nowhere"}, {"RELAY_CXX": "/nowhere/c++"}):
+            with mock.patch.dict(os.environ, {"RELAY_CACHE": "off", **variables}):
+                if "PATH" in variables:
+                    os.environ.pop("RELAY_CXX", None)
+                with self.assertRaisesRegex(relay.DiagnosticError, "C\\+\\+ compiler|cannot be run"):
+                    relay.compile(model)
+            self.assertEqual(int(relay.compile(model)(3)), 3)
 
     def test_a_text_that_is_not_utf_8(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -43,9 +43,10 @@ exec g++ "$@"
 """
 
 
-def ended(program, **environ):
-    """The script's end, in at most a minute."""
-    return subprocess.run([sys.executable, "-c", BEGIN + program], capture_output=True, text=True, timeout=60,
+def ended(program, first="", **environ):
+    """The script's end, in at most a minute. `first` comes before `import relay`."""
+    quiet = "ignore:This process:DeprecationWarning"  # Python 3.12 and later warn of forks, which are what is tried here
+    return subprocess.run([sys.executable, "-W", quiet, "-c", first + BEGIN + program], capture_output=True, text=True, timeout=60,
                           env={**os.environ, "RELAY_CACHE": "off", **environ})
 
 
@@ -111,6 +112,60 @@ class InterruptTest(unittest.TestCase):
             self.assertEqual(calls, [1])
         finally:
             signal.signal(signal.SIGINT, before)
+
+    def test_rewriting(self):
+        """It lets other threads run, and may be left behind; the module is usable when it has ended."""
+        chain = "".join(f"%{i} = tanh({f'%{i - 1}' if i else '%x'}); " for i in range(2000))
+        model = relay.parse("def @main(%x: Tensor[(2), float32]) { " + chain + "%1999 }")
+        self.assertLess(self.interrupted(lambda: relay.pattern("tanh(%x)").rewrite(model, "tanh(negative(%x))")), 5)
+        self.assertEqual(len(model.expressions("main")), 4002)
+
+    def test_daemons_at_the_end_of_python(self):
+        """They are in the middle of work, or of functions of Python's, and begin anew for as long as they live."""
+        for work in ('tanh.rewrite(net, lambda m: "exp(%x)")', "relay.trace(lambda x: relay.ops.tanh(x), ['float32'])",
+                     "net.run(lambda m: m)", "relay.jit(net)", "relay.jit(net, progress=lambda *_: None)"):
+            with self.subTest(work):
+                end = ended(f"""
+net = relay.parse("def @main(%x: Tensor[(64), float32]) {{ " + "".join(
+    f"%{{i}} = tanh({{'%x' if i == 0 else f'%{{i-1}}'}}); " for i in range(20)) + "%19 }}")
+tanh = relay.pattern("tanh(%x)")
+def run():
+    while True:
+        {work}
+for _ in range(3):
+    threading.Thread(target=run, daemon=True).start()
+time.sleep(0.5)
+""")
+                self.assertEqual((end.returncode, end.stderr), (0, ""))
+
+    def test_a_daemon_that_the_end_of_python_waits_for(self):
+        """It cannot begin anything, and ends."""
+        end = ended("""
+import queue
+wanted = queue.Queue()
+def work():
+    while (x := wanted.get()) is not None:
+        relay.jit(net)
+        time.sleep(0.05)
+net = relay.parse("def @main(%x: int64) { %x }")
+thread = threading.Thread(target=work, daemon=True)
+thread.start()
+for _ in range(10):
+    wanted.put(1)
+""", first="import atexit; atexit.register(lambda: (wanted.put(None), thread.join(), print('joined')))\n")
+        self.assertEqual((end.returncode, end.stdout, end.stderr), (0, "joined\n", ""))
+
+    def test_a_thread_with_a_small_stack(self):
+        end = ended("""
+threading.stack_size(65536)
+model = relay.parse("def @main(%x: Tensor[(8, 8), float32]) { nn.softmax(%x) }")
+made = []
+thread = threading.Thread(target=lambda: made.append(relay.jit(model)))
+thread.start()
+thread.join()
+print(made[0](np.zeros((8, 8), np.float32)).sum())
+""")
+        self.assertEqual((end.returncode, end.stdout, end.stderr), (0, "8.0\n", ""))
 
     def test_work_that_is_abandoned_ends_before_python(self):
         # The compiler of C++ takes longer than 0.3 s, unless it has compiled the program before.
@@ -192,7 +247,7 @@ def work():
         f(x)
 async def begin():
     for _ in range(8):
-        f.run_async(x)  # nobody waits for it
+        asyncio.create_task(f.run_async(x))  # nobody waits for it
 for _ in range(2):
     threading.Thread(target=work, daemon=True).start()
 time.sleep(0.3)

@@ -115,6 +115,20 @@ class RefusalsTest(unittest.TestCase):
             with self.assertRaises(UnicodeEncodeError):
                 call()
 
+    def test_names_of_dtypes_that_mean_two(self):
+        for name in ("int", "uint", "float"):
+            for call in (lambda: relay.Tensor((2,), name), lambda: relay.trace(lambda x: x.astype(name), ["bool"]),
+                         lambda: relay.trace(lambda x: relay.ops.cast(x, dtype=name), ["bool"])):
+                with self.assertRaisesRegex(TypeError, f'"{name}" has 64 bits in NumPy and 32 in texts .* say "{name}32" or'):
+                    call()
+        self.assertEqual(str(relay.Tensor((2,), float)), "Tensor[(2), float64]")
+
+    def test_an_expression_is_no_function_of_python(self):
+        b = relay.Builder()
+        f = b.function("int64", result="int64", name="f")(lambda x: x)
+        with self.assertRaisesRegex(TypeError, "a relay.Expr is no function of Python: .* as lambda x: f\\(x\\)"):
+            b.function("int64", name="main")(f)
+
     def test_an_empty_path(self):
         with self.assertRaisesRegex(ValueError, "argument `path` is empty"):
             relay.open("")
