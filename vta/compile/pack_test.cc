@@ -9,7 +9,7 @@ namespace relay::vta {
 namespace {
 
 // BLOCK 4, BATCH 2: small enough to write down.
-constexpr Params kSmall = {.log_batch = 1, .log_block = 2};
+const Params kSmall = {.log_batch = 1, .log_block = 2};
 
 TEST(Pack, APixelIsAVectorOfChannels) {
   // 1 image, 5 channels, 1 x 2 pixels: channel c has 10 c and 10 c + 1.
