@@ -91,7 +91,7 @@ std::function<bool(int64_t)> unrounded(const op::OpDef& def, std::span<const Val
                                        const Tensor& result) {
   // The argument's number that an element of the result comes from.
   const auto numbers_of = [&](const Value& v) -> std::function<double(int64_t)> {
-    const Tensor t = v.tensor();
+    const Tensor& t = v.tensor();  // which the functions copy
     if (t.shape() == result.shape()) return [t](int64_t i) { return t.get(i); };
     const auto elements =
         std::make_shared<std::vector<int64_t>>(op::broadcast_elements(t.shape(), result.shape()));
